@@ -1,4 +1,5 @@
-// Dim sizes that are known to broadcast with each other: in a group, each is 1 or the one other value.
+// BroadcastGroups: sets of dim sizes known to broadcast with each other. Within a group, each dim size is 1 or one
+// common value.
 #ifndef TAILOR_ANALYSIS_BROADCAST_GROUPS_H_
 #define TAILOR_ANALYSIS_BROADCAST_GROUPS_H_
 
@@ -12,9 +13,9 @@ namespace tailor {
 
 class BroadcastGroups {
  public:
-  // True if all dim sizes that `a` and `b` are made of lie in one group. Expressions are canonical.
+  // True if all bcast operands of `a` and `b` lie in one group. Requires canonical expressions.
   bool Joined(const DimExpr& a, const DimExpr& b) const;
-  // Records that `a` and `b` broadcast; groups that share a dim size which is never 1 are one.
+  // Records that `a` and `b` broadcast. Merges groups that share a dim size which is never 1.
   void Join(const DimExpr& a, const DimExpr& b, const FactStore& store);
 
  private:

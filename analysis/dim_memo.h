@@ -1,4 +1,4 @@
-// DimMemo: a cache of a pure function of a DimExpr; cleared when facts change. A hit is O(1).
+// DimMemo: caches a pure function of a DimExpr. The owner clears it when facts change. A hit is O(1).
 //
 // Thread-safe. A copy starts empty.
 #ifndef TAILOR_ANALYSIS_DIM_MEMO_H_
@@ -23,7 +23,7 @@ class DimMemo {
     return *this;
   }
 
-  // The cached value for `e`, else compute(), which runs without the lock and may query the cache.
+  // The cached value for `e`, else compute(). compute() runs without the lock and may query the cache.
   template <typename Compute>
   T Of(const DimExpr& e, Compute&& compute) const {
     CountVisits();

@@ -1,4 +1,4 @@
-// Taking a DimExpr apart into its terms, and putting terms together again.
+// Takes a DimExpr apart into terms, and builds one from terms.
 #ifndef TAILOR_ANALYSIS_DIM_TERMS_H_
 #define TAILOR_ANALYSIS_DIM_TERMS_H_
 
@@ -17,7 +17,7 @@ struct LinearDim {
   int64_t offset;
 };
 
-// Set if `e` has exactly this form; the coefficient may be negative, never 0.
+// Set if `e` has exactly this form; the coefficient may be negative but not 0.
 std::optional<LinearDim> AsLinear(const DimExpr& e);
 
 DimExpr AtomDim(const DimExpr::Atom& atom);
@@ -26,17 +26,17 @@ DimExpr TermDim(const DimExpr::Term& term);
 
 int64_t ConstantTerm(const DimExpr& e);
 
-// `e` without its constant term, its leading coefficient positive: the same for all expressions that differ from `e` or
-// -e by a constant.
+// `e` without its constant term and with a positive leading coefficient: the key shared by all expressions that differ
+// from `e` or -e by a constant.
 DimExpr Direction(const DimExpr& e);
 
-// a / b where it is exact.
+// a / b, if exact.
 std::optional<DimExpr> DivideTerm(const DimExpr::Term& a, const DimExpr::Term& b);
 
-// e / divisor where every coefficient is a multiple of `divisor`.
+// e / divisor. Requires every coefficient to be a multiple of `divisor`.
 DimExpr DivideCoefficients(const DimExpr& e, int64_t divisor);
 
-// The operands of nested atoms of one kind: bcast(bcast(a, b), c) -> a, b, c; `e` itself if it is no such atom.
+// The operands of nested atoms of one kind: bcast(bcast(a, b), c) -> a, b, c. {e} if `e` is not such an atom.
 std::vector<DimExpr> LeavesOf(DimExpr::AtomKind kind, const DimExpr& e);
 
 bool Mentions(const DimExpr& e, SymbolId symbol);

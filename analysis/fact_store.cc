@@ -14,7 +14,7 @@ using AtomKind = DimExpr::AtomKind;
 
 namespace {
 
-// A fact: `divisor` divides `of`.
+// The fact that `divisor` divides `of`.
 struct Multiple {
   DimExpr of;
   int64_t divisor;
@@ -64,7 +64,7 @@ FactStore::Outcome FactStore::AssertEqual(const DimExpr& a, const DimExpr& b) {
 }
 
 bool FactStore::Learn(DimExpr zero) {
-  constexpr int kMaxSteps = 256;  // each step settles one equality; replacements requeue those on hand
+  constexpr int kMaxSteps = 256;  // each step settles one equality; replacements requeue stored equalities
   std::vector<DimExpr> pending = {std::move(zero)};
   for (int step = 0; step < kMaxSteps && !pending.empty(); ++step) {
     DimExpr next = Normalized(Reduced(Canonical(pending.back())));
@@ -75,7 +75,7 @@ bool FactStore::Learn(DimExpr zero) {
   return true;
 }
 
-// c*min(a, b) - c*a = 0: a <= b; and so for max.
+// c*min(a, b) - c*a = 0 implies a <= b; likewise for max.
 bool FactStore::LearnOrder(const DimExpr& zero) {
   for (const DimExpr::Term& term : zero.terms()) {
     const DimExpr::Atom* atom = SingleFactor(term);
@@ -91,7 +91,7 @@ bool FactStore::LearnOrder(const DimExpr& zero) {
   return true;
 }
 
-// A multiple of `zero` in which one exact division less is left: 2*(floordiv(H, 2) - T) is H - 2*T where H is even.
+// A multiple of `zero` with one exact division fewer: 2*(floordiv(H, 2) - T) is H - 2*T if H is even.
 DimExpr FactStore::TimesExactDivisor(const DimExpr& zero) const {
   for (const DimExpr::Term& term : zero.terms()) {
     const DimExpr::Atom* atom = SingleFactor(term);
@@ -101,7 +101,7 @@ DimExpr FactStore::TimesExactDivisor(const DimExpr& zero) const {
   return zero;
 }
 
-// `zero` is normalized. Finds the most useful way to keep it.
+// Learns a normalized `zero` in the most useful form.
 bool FactStore::LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending) {
   if (!LearnOrder(zero)) return false;
   std::optional<Multiple> multiple = FindMultiple(zero);
@@ -132,7 +132,7 @@ void FactStore::KeepExpression(ExpressionFacts facts) {
   expressions_.push_back(std::move(facts));
 }
 
-// Over coprime coefficients, without factors that are never 0, the leading coefficient positive.
+// Divides by the coefficients' gcd and by factors that are never 0; makes the leading coefficient positive.
 DimExpr FactStore::Normalized(const DimExpr& zero) const {
   if (!zero.valid() || zero.constant()) return zero;
   int64_t content = 0;
@@ -162,8 +162,8 @@ DimExpr FactStore::WithoutCommonFactors(const DimExpr& zero) const {
   return result;
 }
 
-// A symbol S for which zero = +-(S - rest), rest free of S. For a symbol that an input gives, S must be all
-// there is on its side, so that its replacement has no negative terms; of two such the later is replaced.
+// A symbol S with zero = +-(S - rest), where `rest` does not mention S. A bound symbol must be the only term on its
+// side, so that its replacement has no negative terms. Of two such symbols, the later one is replaced.
 std::optional<SymbolId> FactStore::ReplaceableSymbol(const DimExpr& zero) const {
   std::optional<SymbolId> best;
   for (const DimExpr::Term& term : zero.terms()) {
@@ -227,7 +227,7 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
     int64_t c = linear->coefficient;
     Range shifted = interval::Add(range, interval::Point(-linear->offset));
     Range solved{interval::CeilDivideBound(shifted.min, c), interval::FloorDivideBound(shifted.max, c)};
-    bool divides = linear->offset % divisor == 0;  // then it divides c*symbol
+    bool divides = linear->offset % divisor == 0;  // then `divisor` divides c*symbol
     int64_t symbol_divisor = divides ? divisor / std::gcd(divisor, c) : 1;
     if (!RestrictSymbol(symbols_[linear->symbol], solved, symbol_divisor)) return false;
     if (divides) return true;
@@ -252,7 +252,7 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
   return true;
 }
 
-// A sum of c*P and a rest is in `range`: P is what the least and the most of the rest leave for it.
+// `sum` is in `range`: bounds the operands of each term by `range` minus the range of the other terms.
 bool FactStore::RestrictPartsOf(const DimExpr& sum, Range range) {
   return std::all_of(sum.terms().begin(), sum.terms().end(), [&](const DimExpr::Term& term) {
     if (term.factors.empty() || term.coefficient == INT64_MIN) return true;
@@ -265,7 +265,7 @@ bool FactStore::RestrictPartsOf(const DimExpr& sum, Range range) {
   });
 }
 
-// The product of the factors is in `range`. Of several, only that none is 0 follows.
+// The product of the factors is in `range`. For several factors, infers only that none is 0.
 bool FactStore::RestrictFactors(const DimExpr::Term& product, Range range) {
   if (const DimExpr::Atom* atom = SingleFactor(product)) return RestrictAtom(*atom, range);
   const auto is_natural = [&](const DimExpr::Factor& f) { return AtomRange(*f.atom).min >= 0; };
@@ -275,7 +275,7 @@ bool FactStore::RestrictFactors(const DimExpr::Term& product, Range range) {
   });
 }
 
-// Floor division by a constant, min and max are monotone: a bound of the result bounds the operands.
+// Floor division by a constant, min and max are monotone: bounds of the result bound the operands.
 bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
   CountVisits();
   if (atom.kind == AtomKind::kSymbol) return RestrictSymbol(symbols_[atom.symbol], range, 1);
@@ -287,7 +287,7 @@ bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
     return bound == interval::kEverything ||
            (RestrictCanonical(atom.lhs, bound, 1) && RestrictCanonical(atom.rhs, bound, 1));
   };
-  // One operand of a min or max has the bound; where one cannot, the other has it.
+  // One operand of a min or max attains the bound; if one cannot, the other does.
   const auto remaining = [&](Range bound) {
     if (bound == interval::kEverything) return true;
     if (interval::IsEmpty(interval::Intersect(CanonicalRange(atom.rhs), bound))) {
@@ -315,7 +315,7 @@ bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
   }
 }
 
-// A multiple of the first expression known to be zero whose leading term divides one of `difference`'s.
+// A multiple of the first known zero whose leading term divides a term of `difference`.
 std::optional<DimExpr> FactStore::MultipleOfZero(const DimExpr& difference) const {
   for (const DimExpr& zero : zeros_) {
     for (const DimExpr::Term& term : difference.terms()) {
@@ -325,7 +325,7 @@ std::optional<DimExpr> FactStore::MultipleOfZero(const DimExpr& difference) cons
   return std::nullopt;
 }
 
-// Subtracts multiples of what is known to be zero until no term can be removed.
+// Subtracts multiples of known zeros until no term can be eliminated.
 DimExpr FactStore::Reduced(DimExpr difference) const {
   constexpr int kMaxSteps = 32;
   for (int step = 0; step < kMaxSteps && difference.valid() && !difference.constant(); ++step) {

@@ -1,13 +1,12 @@
-// What is known about the symbols of a graph, and how it proves things: the engine inside ShapeFacts.
+// FactStore: the facts about a graph's symbols, and the proofs from them; the engine of ShapeFacts.
 //
-// A symbol that equals an earlier one or an expression has that as its replacement (union-find in solved
-// form: replacements never mention a replaced symbol). Equalities that replace nothing are kept as
-// polynomials known to be zero, which differences are reduced by: that is how product equalities prove.
-// Facts about an expression that is no single symbol (B*S <= 512) are indexed by its non-constant, sign-normalized
-// part.
+// A symbol that equals an earlier symbol or an expression is replaced by it (union-find in solved form: replacements
+// never mention a replaced symbol). Equalities that replace no symbol are kept as polynomials that are zero;
+// differences are reduced modulo these, which proves equalities of products. Facts about an expression other than a
+// single symbol (B*S <= 512) are indexed by its non-constant, sign-normalized part.
 //
-// Canonical forms, ranges and divisors are cached per expression until a fact is learned. A first query is linear in
-// the number of distinct subexpressions, a repeated one O(1).
+// Canonical forms, ranges and divisors are cached per expression until a new fact is learned. A first query is linear
+// in the number of distinct subexpressions, a repeated one O(1).
 #ifndef TAILOR_ANALYSIS_FACT_STORE_H_
 #define TAILOR_ANALYSIS_FACT_STORE_H_
 
@@ -26,29 +25,29 @@ class FactStore {
  public:
   enum class Outcome { kProved, kLearned, kImpossible };
 
-  // Starts from declared ranges and divisors. Symbols in `bindings` are preferred as representatives, in
-  // that order; `bindings` holds a symbol at most once.
+  // Starts from declared ranges and divisors. Symbols in `bindings` are preferred as representatives, in this order;
+  // `bindings` has a symbol at most once.
   FactStore(absl::Span<const SymbolInfo> symbols, absl::Span<const SymbolBinding> bindings);
 
-  // kProved if nothing new was said; kImpossible, learning nothing more, if it cannot be so.
+  // kProved if already implied; kImpossible, learning nothing more, if it contradicts a fact.
   Outcome AssertEqual(const DimExpr& a, const DimExpr& b);
-  // Learns min <= e <= max, and that `divisor` divides e. False if that cannot be.
+  // Learns min <= e <= max and that `divisor` divides e. False if that contradicts a fact.
   bool Restrict(const DimExpr& e, Range range, int64_t divisor = 1);
 
   DimExpr Canonical(const DimExpr& e) const;
   bool ProvablyEqual(const DimExpr& a, const DimExpr& b) const;
   Range RangeOf(const DimExpr& e) const;
-  int64_t DivisorOf(const DimExpr& e) const;  // 0 for an expression that is provably 0
+  int64_t DivisorOf(const DimExpr& e) const;  // 0 if `e` is provably 0
   bool NeverOne(const DimExpr& e) const { return !MayBe(e, 1); }
   bool MayBe(const DimExpr& e, int64_t value) const;
 
   bool bound(SymbolId symbol) const { return symbols_[symbol].bound; }
-  // `e` with symbols that no input dim gives replaced by what they were found equal to; it may still
-  // mention unbound symbols where nothing defines them.
+  // `e` with unbound symbols (no input dim holds them) replaced by their definitions. Unbound symbols without a
+  // definition remain.
   DimExpr OverBoundSymbols(const DimExpr& e) const;
 
  private:
-  DimExpr Defined(const DimExpr& e) const;  // OverBoundSymbols, computed
+  DimExpr Defined(const DimExpr& e) const;  // OverBoundSymbols, uncached
 
   struct SymbolFacts {
     Range range;
@@ -56,7 +55,7 @@ class FactStore {
     int order = 0;  // lower is preferred as representative
     bool bound = false;
     std::optional<DimExpr> replacement;
-    std::optional<DimExpr> definition;  // of an unbound symbol, as first learned
+    std::optional<DimExpr> definition;  // of an unbound symbol, the first one learned
   };
   struct ExpressionFacts {
     DimExpr e;
@@ -75,7 +74,7 @@ class FactStore {
   bool Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending);
   bool RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor);
   void KeepExpression(ExpressionFacts facts);
-  void Forget();  // clears the caches; after every change of a fact
+  void Forget();  // clears the caches; call after every change of a fact
   bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
   bool RestrictPartsOf(const DimExpr& sum, Range range);
   bool RestrictFactors(const DimExpr::Term& product, Range range);
@@ -83,7 +82,7 @@ class FactStore {
   std::optional<DimExpr> MultipleOfZero(const DimExpr& difference) const;
   DimExpr Reduced(DimExpr difference) const;
 
-  // simplify.cc: e over representatives, one round.
+  // simplify.cc: one round of simplification over representatives.
   DimExpr SimplifyOnce(const DimExpr& e) const;
   DimExpr SimplifyTerms(const DimExpr& e) const;
   DimExpr SimplifyAtom(const DimExpr::Atom& atom) const;
@@ -92,7 +91,7 @@ class FactStore {
   DimExpr SimplifyDivision(DimExpr::AtomKind kind, const DimExpr& a, const DimExpr& b) const;
   DimExpr MultiplyOutExactDivisions(const DimExpr& e) const;
 
-  // ranges.cc: of expressions that are canonical already.
+  // ranges.cc: for canonical expressions.
   Range CanonicalRange(const DimExpr& e) const;
   Range RangeOfTerms(const DimExpr& e) const;
   Range RelaxedRange(const DimExpr& e) const;

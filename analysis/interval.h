@@ -1,5 +1,5 @@
-// Interval arithmetic on Range. A bound of INT64_MIN or INT64_MAX means "unbounded" and stays so: results
-// are never narrower than the exact set of values.
+// Interval arithmetic on Range. A bound of INT64_MIN or INT64_MAX means "unbounded" and is preserved. A result is never
+// narrower than the exact set of values.
 #ifndef TAILOR_ANALYSIS_INTERVAL_H_
 #define TAILOR_ANALYSIS_INTERVAL_H_
 
@@ -22,7 +22,7 @@ Range FloorDivide(Range a, Range divisor);  // for divisors > 0
 Range Modulo(Range a, Range divisor);       // for divisors > 0
 Range Intersect(Range a, Range b);          // may be empty
 
-// Rounding towards minus and plus infinity; divisor > 0. Unbounded values stay.
+// Round towards minus and plus infinity; divisor > 0. Unbounded values are preserved.
 int64_t FloorDivideBound(int64_t value, int64_t divisor);
 int64_t CeilDivideBound(int64_t value, int64_t divisor);
 

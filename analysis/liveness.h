@@ -1,4 +1,4 @@
-// Lifetimes of buffers over a straight list of steps (DISC section 4.2.2).
+// Live intervals of buffers over a straight-line list of steps (DISC section 4.2.2).
 #ifndef TAILOR_ANALYSIS_LIVENESS_H_
 #define TAILOR_ANALYSIS_LIVENESS_H_
 
@@ -8,8 +8,8 @@
 
 namespace tailor {
 
-// Steps [first, last] during which a buffer holds something that is or will be read; a buffer that is
-// written and never read lives through its last write. first == -1: no step touches it.
+// Steps [first, last] during which a buffer holds a value that is or will be read. A buffer that is written but never
+// read lives through its last write. first == -1: no step accesses it.
 struct LiveInterval {
   int first = -1;
   int last = -1;
@@ -19,7 +19,7 @@ struct LiveInterval {
   friend bool operator==(const LiveInterval&, const LiveInterval&) = default;
 };
 
-// What one step reads and writes, by buffer index.
+// Buffer indices that one step reads and writes.
 struct StepAccess {
   std::vector<int> reads;
   std::vector<int> writes;

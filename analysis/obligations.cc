@@ -21,7 +21,7 @@ std::string NodeText(const Graph& graph, NodeId id) {
   return text;
 }
 
-// Calls `visit` for each floordiv and mod within `e` whose divisor is no constant, inner ones first.
+// Calls `visit` for each floordiv and mod within `e` with a non-constant divisor, inner ones first.
 void ForEachDivision(const DimExpr& e, const std::function<void(const DimExpr::Atom&)>& visit) {
   for (const DimExpr::Term& term : e.terms()) {
     for (const DimExpr::Factor& factor : term.factors) {
@@ -35,7 +35,7 @@ void ForEachDivision(const DimExpr& e, const std::function<void(const DimExpr::A
   }
 }
 
-// Appends what one node demands.
+// Appends the obligations of one node.
 class NodeObligations {
  public:
   NodeObligations(const Graph& graph, NodeId id, std::vector<Obligation>* out)
@@ -65,7 +65,7 @@ class NodeObligations {
       case ShapeRule::kFromShape:
         return NonNegative(node_.results[0].shape, "size of dim ");
       default:
-        return;  // inputs are the signature's business; the others demand nothing
+        return;  // inputs are checked by SignatureChecks; the others require nothing
     }
   }
 
@@ -85,7 +85,7 @@ class NodeObligations {
         {relation, lhs, rhs, where_, std::move(lhs_what), std::move(rhs_what), std::move(topic), node_.name});
   }
 
-  // Operand dims, without the last `skip`, aligned to their end.
+  // Broadcasts the operands' dims, aligned to the last dim, without the last `skip` ones.
   void Broadcast(size_t skip, const std::string& kind) {
     Shape result;
     for (size_t i = 0; i < node_.operands.size(); ++i) {
@@ -96,7 +96,7 @@ class NodeObligations {
         DimExpr& dim_size = result[result.size() - rank + d];
         std::string topic = absl::StrCat("broadcast of ", kind, "s");
         std::string what = absl::StrCat(kind, " ", d, " of ", OperandName(i));
-        size_t missing = result.size() - operand(0).size() + skip;  // dims that operand 0 lacks
+        size_t missing = result.size() - operand(0).size() + skip;  // leading dims that operand 0 lacks
         if (i == 1 && result.size() - rank + d >= missing) {
           std::string before = absl::StrCat(kind, " ", result.size() - rank + d - missing, " of ", OperandName(0));
           Add(Relation::kBroadcasts, dim_size, shape[d], before, what, topic);
@@ -108,7 +108,7 @@ class NodeObligations {
     }
   }
 
-  // The operand's dim is 1 or the target. Broadcasting alone would also let the target be 1.
+  // The operand's dim is 1 or the target's. (Plain broadcasting would also allow a target of 1.)
   void BroadcastTo() {
     const Shape &from = operand(0), &to = node_.results[0].shape;
     NonNegative(to, "target dim ");
@@ -134,7 +134,7 @@ class NodeObligations {
     for (size_t d = 0; d < dim_sizes.size(); ++d) {
       int64_t step = steps.empty() ? 1 : steps[d];
       DimExpr last = starts[d] + (sizes[d] - 1) * step;
-      // Of an empty slice, only a start that points past the dim by more than a step is refused.
+      // An empty slice is rejected only if its start is `step` or more past the dim size.
       DimExpr low = step > 0 ? starts[d] : last;
       DimExpr end = step > 0 ? last + 1 : starts[d] + DimExpr::Min(sizes[d], 1);
       Add(Relation::kAtLeast, low, 0, absl::StrCat("lowest index in dim ", d), "the bound", "slice bounds");
@@ -155,7 +155,7 @@ class NodeObligations {
     }
   }
 
-  // A dim without entries has no place for an update.
+  // A dim of size 0 has no position for an update.
   void Scatter() {
     const Shape &x = operand(0), &indices = operand(1), &updates = operand(2);
     const size_t depth = *indices.back().constant(), count = indices.size() - 1;
@@ -172,7 +172,7 @@ class NodeObligations {
     }
   }
 
-  // A branch may be said to return what no tensor can be, which no run of it does.
+  // Result dims inferred from the branches must not be negative.
   void Region() {
     if (node_.op != OpKind::kIf) return;
     const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node_);
@@ -180,7 +180,7 @@ class NodeObligations {
       for (size_t d = 0; d < data_dependent[r].size(); ++d) {
         if (data_dependent[r][d]) continue;
         Add(Relation::kAtLeast, node_.results[r].shape[d], 0, absl::StrCat("dim size ", d, " of result ", r),
-            "the bound", "extents");
+            "the bound", "dim sizes");
       }
     }
   }
@@ -195,7 +195,7 @@ class NodeObligations {
 
   void NonNegative(const Shape& shape, absl::string_view what) {
     for (size_t d = 0; d < shape.size(); ++d) {
-      Add(Relation::kAtLeast, shape[d], 0, absl::StrCat(what, d), "the bound", "extents");
+      Add(Relation::kAtLeast, shape[d], 0, absl::StrCat(what, d), "the bound", "dim sizes");
     }
   }
 

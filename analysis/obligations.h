@@ -1,5 +1,5 @@
-// What ops demand of the dim sizes of their operands and attributes, straight from op semantics. Nothing is
-// proved here; ShapeFacts turns what it cannot prove into runtime checks.
+// Requirements of ops on the dim sizes of their operands and attributes, from op semantics only. Nothing is proved
+// here: ShapeFacts turns the unproved ones into runtime checks.
 #ifndef TAILOR_ANALYSIS_OBLIGATIONS_H_
 #define TAILOR_ANALYSIS_OBLIGATIONS_H_
 
@@ -20,23 +20,23 @@ struct Obligation {
   std::string rhs_what;  // "of rhs"
   std::string topic;     // "contracted dims"
   std::string node;      // the node's name
-  bool assumed = false;  // by the caller: lhs_what and rhs_what are the expressions
+  bool assumed = false;  // an assumption of the caller; lhs_what and rhs_what are the expressions
 };
 
-// That every divisor of floordiv and mod which is no constant is at least 1: those of the assumptions, then
-// of every node's attributes and results; an inner divisor before the expression around it, each once.
+// Obligations that every non-constant divisor of floordiv and mod is >= 1: those of the assumptions, then those of
+// every node's attributes and results. Each divisor occurs once, inner ones before the expression around them.
 std::vector<Obligation> CollectDivisors(const Graph& graph);
-// Whether a floordiv or mod within `e` has a divisor that is no constant.
+// Whether `e` contains a floordiv or mod with a non-constant divisor.
 bool HasDivisor(const DimExpr& e);
 
-// The assumptions, then those of every node in order.
+// The assumptions, then the obligations of every node, in node order.
 std::vector<Obligation> CollectObligations(const Graph& graph);
 
 // `dot %5 ("ffn"): contracted dim of lhs (S) is {lhs}, but of rhs (T) is {rhs}`
 std::string CheckMessage(const Obligation& obligation, const Graph& graph);
 
-// `dot %5 ("ffn"): contracted dim of lhs is 3, but of rhs is S in [0, 2]; they can never be equal`. `describe`
-// gives an expression with what is known of it.
+// `dot %5 ("ffn"): contracted dim of lhs is 3, but of rhs is S in [0, 2]; they can never be equal`. `describe` prints
+// an expression with its known range and divisor.
 std::string ContradictionMessage(const Obligation& obligation,
                                  const std::function<std::string(const DimExpr&)>& describe);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Relation = ShapeCheck::Relation;
 
-// min(part, c) with c >= 2 is 1 exactly where `part` is.
+// Whether `whole` is min(part, c) with c >= 2, which is 1 exactly where `part` is 1.
 bool IsOneWith(const FactStore& store, const DimExpr& whole, const DimExpr& part) {
   std::vector<DimExpr> leaves = LeavesOf(DimExpr::AtomKind::kMin, whole);
   auto at_least_two = [&](const DimExpr& leaf) { return leaf == part || store.RangeOf(leaf).min >= 2; };
@@ -22,7 +22,7 @@ bool IsOneWith(const FactStore& store, const DimExpr& whole, const DimExpr& part
          std::all_of(leaves.begin(), leaves.end(), at_least_two);
 }
 
-// Whether two dim sizes that broadcast are equal: neither is ever 1, or only both at once.
+// Whether two dim sizes that broadcast are equal: neither is ever 1, or both are 1 at the same time.
 bool BroadcastMeansEqual(const FactStore& store, const DimExpr& lhs, const DimExpr& rhs) {
   if (store.NeverOne(lhs) && store.NeverOne(rhs)) return true;
   DimExpr a = store.Canonical(lhs), b = store.Canonical(rhs);
@@ -33,7 +33,8 @@ bool BroadcastMeansEqual(const FactStore& store, const DimExpr& lhs, const DimEx
 
 absl::Status Prover::Settle(absl::Span<const Obligation> obligations) {
   for (const Obligation& o : obligations) TAILOR_RETURN_IF_ERROR(SettleOne(o));
-  // Later facts may show that two dim sizes which must broadcast are equal; that may show more.
+  // Later facts may prove that two broadcasting dim sizes are equal, which is a new fact. Repeats until nothing
+  // changes.
   for (size_t before = facts_.size() + 1; before != facts_.size();) {
     before = facts_.size();
     for (const Obligation* o : std::exchange(open_broadcasts_, {})) {
@@ -81,7 +82,7 @@ absl::Status Prover::SettleBroadcasts(const Obligation& o) {
   AddFact(o, "broadcasts with");
   AddCheck(o, Relation::kBroadcasts);
   open_broadcasts_.push_back(&o);
-  // A dim size that is c or 1.
+  // A dim size that broadcasts with a constant c is c or 1.
   for (const auto& [one, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)}) {
     std::optional<int64_t> c = one.constant();
     if (c && !store_->Restrict(other, {std::min<int64_t>(*c, 1), std::max<int64_t>(*c, 1)})) {
@@ -122,7 +123,7 @@ std::string Prover::Describe(const DimExpr& e) const {
 
 void Prover::AddCheck(const Obligation& o, Relation relation) {
   DimExpr lhs = store_->OverBoundSymbols(o.lhs), rhs = store_->OverBoundSymbols(o.rhs);
-  if (relation == Relation::kEqual && lhs == rhs) return;  // what defines an unbound symbol
+  if (relation == Relation::kEqual && lhs == rhs) return;  // the equality defines an unbound symbol
   checks_.push_back({relation, lhs, rhs, -1, -1, CheckMessage(o, graph_), o.node});
 }
 

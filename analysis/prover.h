@@ -1,6 +1,5 @@
-// Settles obligations in order: each is proved from declared facts and from the checks already made, or
-// becomes a check itself, which is a fact from then on. So every proof rests on checks that come earlier,
-// and none on itself.
+// Settles obligations in order: each is proved from declared facts and earlier checks, or becomes a check itself, which
+// is a fact from then on. So every proof rests on earlier checks only, never on itself.
 #ifndef TAILOR_ANALYSIS_PROVER_H_
 #define TAILOR_ANALYSIS_PROVER_H_
 

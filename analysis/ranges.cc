@@ -17,7 +17,7 @@ namespace {
 
 DimExpr Monomial(const DimExpr::Term& term) { return ProductDim(1, term.factors); }
 
-// What divisors a and b of one number say together; one of them where that leaves int64.
+// The common multiple of two divisors a and b of one number; one of them on overflow.
 int64_t BothDivide(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
   int64_t product;
@@ -44,7 +44,7 @@ Range FactStore::AtomRange(const DimExpr::Atom& atom) const {
     case AtomKind::kMax:
       return {std::max(a.min, b.min), std::max(a.max, b.max)};
     default:
-      // Of dim sizes that broadcast, the result is the larger, unless one is 0.
+      // The result of a broadcast is the larger dim size, unless one is 0.
       return {a.min >= 1 && b.min >= 1 ? std::max(a.min, b.min) : std::min(a.min, b.min), std::max(a.max, b.max)};
   }
 }
@@ -74,7 +74,7 @@ Range FactStore::RangeOfTerms(const DimExpr& e) const {
   return interval::Intersect(interval::Intersect(sum, RelaxedRange(e)), RangeFromSums(e));
 }
 
-// From the rational relaxation: 2*floordiv(h, 2) - h lies in [-1, 0] whatever h is.
+// The range from the rational relaxation: 2*floordiv(h, 2) - h lies in [-1, 0] for every h.
 Range FactStore::RelaxedRange(const DimExpr& e) const {
   if (e.terms().size() < 2) return interval::kEverything;
   const std::optional<RelaxedDim> relaxed = Relaxed(e);
@@ -84,7 +84,7 @@ Range FactStore::RelaxedRange(const DimExpr& e) const {
           interval::FloorDivideBound(sum.max, relaxed->denominator)};
 }
 
-// From what is known of sums that differ from this one by a constant, or in sign: a - b <= 0 bounds b - a + 1.
+// The range from facts about sums that differ by a constant or in sign: a - b <= 0 bounds b - a + 1.
 Range FactStore::RangeFromSums(const DimExpr& sum) const {
   Range range = interval::kEverything;
   if (expressions_.empty()) return range;
@@ -110,7 +110,7 @@ int64_t FactStore::AtomDivisor(const DimExpr::Atom& atom) const {
     std::optional<int64_t> divisor = atom.rhs.constant();
     return divisor && a % *divisor == 0 ? a / *divisor : 1;
   }
-  return std::gcd(a, CanonicalDivisor(atom.rhs));  // mod(a, b) = a - b * q; the others are a or b
+  return std::gcd(a, CanonicalDivisor(atom.rhs));  // mod(a, b) = a - b * q; the other kinds equal a or b
 }
 
 int64_t FactStore::TermDivisor(const DimExpr::Term& term) const {
@@ -142,8 +142,8 @@ int64_t FactStore::DivisorOfTerms(const DimExpr& e) const {
   return known != nullptr ? BothDivide(divisor, known->divisor) : divisor;
 }
 
-// A canonical form may say less than what is written: max(0, f - 1)*max(0, g - 1) is at least 0, but where f and g are
-// known to be at least 1, its canonical form is f*g - f - g + 1.
+// The canonical form may have a weaker bound than the original: max(0, f - 1)*max(0, g - 1) is at least 0; if f, g >=
+// 1, its canonical form is f*g - f - g + 1.
 Range FactStore::RangeOf(const DimExpr& e) const {
   const DimExpr canonical = Canonical(e);
   const Range range = CanonicalRange(canonical);

@@ -5,7 +5,7 @@
 namespace tailor {
 namespace {
 
-// The smallest group that starts at (from, to); pairs of one dim each come before lone dims of size 1.
+// The smallest group that starts at (from, to). Prefers pairs of one dim each to size-1 dims by themselves.
 std::optional<ReshapeGroup> NextGroup(absl::Span<const DimExpr> from_dims, absl::Span<const DimExpr> to_dims, int from,
                                       int to, const ShapeFacts& facts) {
   int from_left = static_cast<int>(from_dims.size()) - from, to_left = static_cast<int>(to_dims.size()) - to;
@@ -30,7 +30,7 @@ std::vector<ReshapeGroup> MatchReshape(absl::Span<const DimExpr> from, absl::Spa
   int from_rank = static_cast<int>(from.size()), to_rank = static_cast<int>(to.size());
   int i = 0, j = 0;
   while (i < from_rank || j < to_rank) {
-    // What is left when nothing matches belongs together: equal as a whole, or without elements.
+    // Unmatched dims form one group: their products are equal as a whole, or there are no elements.
     ReshapeGroup group = NextGroup(from, to, i, j, facts).value_or(ReshapeGroup{i, from_rank, j, to_rank});
     groups.push_back(group);
     i = group.from_end;

@@ -13,7 +13,7 @@
 namespace tailor {
 namespace {
 
-// Dim sizes of inputs are never negative: the caller's tensors exist.
+// Learns that dim sizes of inputs are never negative.
 absl::Status LearnInputDims(const Graph& graph, FactStore* store) {
   for (size_t input = 0; input < graph.inputs().size(); ++input) {
     const Shape& shape = graph.type({graph.inputs()[input], 0}).shape;
@@ -55,8 +55,8 @@ absl::StatusOr<ShapeFacts> ShapeFacts::Collect(const Graph& graph) {
   TAILOR_RETURN_IF_ERROR(CheckSolvable(graph, store));
 
   std::vector<ShapeCheck> checks = SignatureChecks(graph, bindings, store);
-  // A divisor is checked before anything is divided by it; one that data tells, where its symbol is an input's dim
-  // size.
+  // Checks of divisors come before checks that divide. Left out are divisors over unbound symbols, which are
+  // data-dependent: a later stage checks them, where the symbol is an input's dim size.
   const auto dividing = std::stable_partition(checks.begin(), checks.end(), [](const ShapeCheck& check) {
     return !HasDivisor(check.rhs) && (check.input >= 0 || !HasDivisor(check.lhs));
   });

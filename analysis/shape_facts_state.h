@@ -1,4 +1,4 @@
-// What a ShapeFacts holds.
+// The state of a ShapeFacts, private to shape_facts*.cc.
 #ifndef TAILOR_ANALYSIS_SHAPE_FACTS_STATE_H_
 #define TAILOR_ANALYSIS_SHAPE_FACTS_STATE_H_
 

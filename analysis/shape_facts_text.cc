@@ -1,4 +1,4 @@
-// ShapeFacts::ToText, the golden form.
+// ShapeFacts::ToText: the golden text form.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analysis/shape_facts_state.h"

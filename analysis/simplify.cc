@@ -1,4 +1,4 @@
-// FactStore: expressions over class representatives, simplified by what is known.
+// FactStore: simplifies expressions over class representatives by the known facts.
 #include <algorithm>
 
 #include "analysis/dim_terms.h"
@@ -52,7 +52,7 @@ DimExpr FactStore::SimplifyAtom(const DimExpr::Atom& atom) const {
   }
   DimExpr a = SimplifyOnce(atom.lhs), b = SimplifyOnce(atom.rhs);
   DimExpr e = DimExpr::Make(atom.kind, a, b);
-  // Two dim sizes that can no longer broadcast leave the expression as it was written.
+  // If the two dim sizes cannot broadcast under the known facts, the expression keeps its original operands.
   if (!e.valid()) return DimExpr::Make(atom.kind, atom.lhs, atom.rhs);
   switch (atom.kind) {
     case AtomKind::kFloorDiv:
@@ -70,7 +70,7 @@ DimExpr FactStore::SimplifyBcast(const DimExpr& e) const {
   for (const DimExpr& leaf : LeavesOf(AtomKind::kBcast, e)) {
     Range range = CanonicalRange(leaf);
     if (!interval::Contains(range, 1)) return leaf;
-    if (interval::IsPoint(range)) continue;  // it is 1
+    if (interval::IsPoint(range)) continue;  // the leaf is 1
     bool repeated = std::any_of(kept.begin(), kept.end(),
                                 [&](const DimExpr& other) { return Reduced(leaf - other) == DimExpr(0); });
     if (!repeated) kept.push_back(leaf);
@@ -95,7 +95,7 @@ DimExpr FactStore::SimplifyMinMax(AtomKind kind, const DimExpr& e) const {
   return result;
 }
 
-// a = exact + rest, where b divides `exact` and `rest` lies in [quotient * b, quotient * b + b).
+// Splits a = exact + rest, where b divides `exact`. Succeeds if `rest` lies in [quotient * b, quotient * b + b).
 DimExpr FactStore::SimplifyDivision(AtomKind kind, const DimExpr& a, const DimExpr& b) const {
   std::optional<int64_t> divisor = b.constant();
   if (!divisor) {
@@ -116,7 +116,7 @@ DimExpr FactStore::SimplifyDivision(AtomKind kind, const DimExpr& a, const DimEx
   return DimExpr::FloorDiv(exact, b) + range.min;
 }
 
-// k * floordiv(a, k) is a where k divides a.
+// Replaces k * floordiv(a, k) by a if k divides a.
 DimExpr FactStore::MultiplyOutExactDivisions(const DimExpr& e) const {
   DimExpr sum;
   bool changed = false;

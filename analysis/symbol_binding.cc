@@ -17,8 +17,8 @@ using Relation = ShapeCheck::Relation;
 
 const Shape& InputShape(const Graph& graph, int input) { return graph.type({graph.inputs()[input], 0}).shape; }
 
-// Lower is better.
-int Effort(const SymbolBinding& binding) { return binding.coefficient != 1 ? 2 : binding.offset != 0 ? 1 : 0; }
+// Cost of solving a symbol by this binding; lower is better.
+int BindingCost(const SymbolBinding& binding) { return binding.coefficient != 1 ? 2 : binding.offset != 0 ? 1 : 0; }
 
 const SymbolBinding* FindBinding(absl::Span<const SymbolBinding> bindings, SymbolId symbol) {
   auto it = std::find_if(bindings.begin(), bindings.end(), [&](const SymbolBinding& b) { return b.symbol == symbol; });
@@ -38,7 +38,7 @@ std::string OriginText(const Graph& graph, absl::Span<const SymbolBinding> bindi
   return origins.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(origins, " and "));
 }
 
-// The checks that make solving a symbol right: the dim is c*S + d for an S >= 0.
+// Appends the checks that a symbol can be solved: the dim is c*S + d for some S >= 0.
 void AppendBindingChecks(const Graph& graph, const SymbolBinding& b, std::vector<ShapeCheck>* checks) {
   std::string where = InputDimText(graph, b.input, b.dim);
   DimExpr e = DimExpr(b.coefficient) * DimExpr::Symbol(b.symbol) + b.offset;
@@ -68,13 +68,13 @@ ShapeCheck InputDimCheck(const Graph& graph, absl::Span<const SymbolBinding> bin
   return check;
 }
 
-// What raw dim sizes, which are never negative, already say about a bound symbol.
+// A lower bound of a bound symbol, given that raw dim sizes are >= 0.
 int64_t LeastSolved(const SymbolBinding& binding) {
-  if (binding.offset > 0) return 0;  // by the check of the binding
+  if (binding.offset > 0) return 0;  // ensured by the check of the binding
   return interval::CeilDivideBound(-binding.offset, binding.coefficient);
 }
 
-// `declared` knows nothing but the declarations, so that no check proves itself.
+// `declared` has declared facts only, so that no check proves itself.
 void AppendRangeChecks(const Graph& graph, absl::Span<const SymbolBinding> bindings, const FactStore& store,
                        const FactStore& declared, SymbolId symbol, std::vector<ShapeCheck>* checks) {
   const SymbolInfo& info = graph.symbol(symbol);
@@ -92,7 +92,7 @@ void AppendRangeChecks(const Graph& graph, absl::Span<const SymbolBinding> bindi
   if (divisor % info.multiple_of != 0) append(Relation::kMultipleOf, info.multiple_of, "a multiple of");
 }
 
-// `reshape %3 of "4*S"`: the first place that uses the symbol; empty if nothing does.
+// The first use of the symbol, for messages: `reshape %3 of "4*S"`; empty if there is none.
 std::string FirstUse(const Graph& graph, SymbolId symbol) {
   auto used = [&](const DimExpr& dim) { return Mentions(dim, symbol); };
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
@@ -116,9 +116,9 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
   return "";
 }
 
-// Dim sizes that a loop or branch tells when it has run: symbols that no input has. Nothing but the node that takes
-// them to the rest of the graph speaks of them.
-std::set<SymbolId> SymbolsOfNodes(const Graph& graph) {
+// Symbols for data-dependent dim sizes of loops and branches. No input holds them; the first node to mention such a
+// symbol is the one that produces it.
+std::set<SymbolId> DataDependentSymbols(const Graph& graph) {
   std::set<SymbolId> data_dependent;
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kWhile && node.op != OpKind::kIf) continue;
@@ -149,7 +149,7 @@ std::vector<SymbolBinding> BindSymbols(const Graph& graph) {
       SymbolBinding binding{linear->symbol, static_cast<int>(input), static_cast<int>(dim), linear->coefficient,
                             linear->offset};
       std::optional<SymbolBinding>& known = best[linear->symbol];
-      if (!known || Effort(binding) < Effort(*known)) known = binding;
+      if (!known || BindingCost(binding) < BindingCost(*known)) known = binding;
     }
   }
   std::vector<SymbolBinding> bindings;
@@ -163,7 +163,7 @@ std::vector<SymbolBinding> BindSymbols(const Graph& graph) {
 }
 
 absl::Status CheckSolvable(const Graph& graph, const FactStore& store) {
-  const std::set<SymbolId> data_dependent = SymbolsOfNodes(graph);
+  const std::set<SymbolId> data_dependent = DataDependentSymbols(graph);
   for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(graph.symbols().size()); ++symbol) {
     DimExpr value = store.OverBoundSymbols(DimExpr::Symbol(symbol));
     for (SymbolId needed : value.Symbols()) {

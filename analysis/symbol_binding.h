@@ -1,4 +1,4 @@
-// Where symbols get their values: solving them from input dims, and what must hold of the input dims.
+// Solves symbols from input dims, and lists the checks of the input dims.
 #ifndef TAILOR_ANALYSIS_SYMBOL_BINDING_H_
 #define TAILOR_ANALYSIS_SYMBOL_BINDING_H_
 
@@ -12,17 +12,17 @@
 
 namespace tailor {
 
-// Every symbol that an input dim of form c*S + d gives, c > 0, in input order. S itself is preferred, then
-// c = 1, then the first.
+// One binding per symbol that an input dim of the form c*S + d determines, c > 0, in input order. Prefers a dim that is
+// S itself, then c = 1, then the first such dim.
 std::vector<SymbolBinding> BindSymbols(const Graph& graph);
 
-// OK if every symbol that `graph` uses is bound, or equals an expression over bound ones.
+// OK if every symbol used by `graph` is bound or equals an expression over bound symbols.
 absl::Status CheckSolvable(const Graph& graph, const FactStore& store);
 
 // `input "ids" dim 1`
 std::string InputDimText(const Graph& graph, int input, int dim);
 
-// Checks of the raw input dims, in input order, then of declared ranges and divisors, by symbol.
+// Checks of the raw input dims, in input order, then of declared ranges and divisors, in symbol order.
 std::vector<ShapeCheck> SignatureChecks(const Graph& graph, absl::Span<const SymbolBinding> bindings,
                                         const FactStore& store);
 

@@ -12,12 +12,12 @@
 
 namespace tailor {
 
-// `size` SIZE_MAX: NUL-terminated. Refuses NULL (but for size 0), what is not UTF-8, and a NUL inside.
+// `size` SIZE_MAX: NUL-terminated. Rejects NULL (except with size 0), invalid UTF-8, and embedded NULs.
 absl::StatusOr<std::string> ReadString(const char* function, absl::string_view name, const char* data, size_t size);
 
 absl::StatusOr<DType> ReadDType(const char* function, absl::string_view name, int32_t dtype);
 
-// The caller's options over the defaults that `init` gives (rules: api/handle.h).
+// The caller's options over the defaults of `init` (rules: api/handle.h).
 template <typename Options>
 absl::StatusOr<Options> OptionsOrDefaults(const char* function, const Options* options, void (*init)(Options*)) {
   Options read;

@@ -1,5 +1,5 @@
-// Glue of tailor/compiler.h: compiling. A compiled graph is written as an artifact and loaded from those very
-// bytes, so that there is one load path.
+// Glue of tailor/compiler.h: compilation. A compiled graph is written as an artifact and loaded from these bytes, so
+// that there is one load path.
 #include "codegen/driver/compile.h"
 
 #include <climits>
@@ -47,7 +47,7 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
   return options;
 }
 
-// The artifact's bytes for `graph`; the compiled program is gone when this returns.
+// Compiles `graph` to artifact bytes; the compiled program is destroyed on return.
 absl::Status CompileToBytes(const char* function, const tailor_graph* graph, const tailor_compile_options* options,
                             AlignedBytes* out) {
   TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));

@@ -12,7 +12,8 @@
 namespace tailor {
 namespace {
 
-// The numbers of tailor/runtime.h are Abseil's; those without a name there are the library's own faults.
+// The codes of tailor/runtime.h equal Abseil's. Abseil codes without a name there are the library's own faults:
+// INTERNAL.
 int32_t CodeOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kCancelled:
@@ -65,7 +66,7 @@ tailor_status* CurrentExceptionToC() noexcept {
     throw;
   } catch (const std::bad_alloc&) {
     return Create(TAILOR_RESOURCE_EXHAUSTED, "out of memory", "");
-  } catch (const std::length_error&) {  // a container was asked for more than it can ever hold
+  } catch (const std::length_error&) {  // a container exceeded its maximum size
     return Create(TAILOR_RESOURCE_EXHAUSTED, "out of memory", "");
   } catch (const std::exception& exception) {
     return Create(TAILOR_INTERNAL, exception.what(), "");

@@ -1,5 +1,5 @@
-// The structs by which libraries hand tensors to each other without copies: the ABI of DLPack 1.x, declared here
-// because the systems that build Tailor have older headers. Fields are named as in ours; places are dlpack.h's.
+// The ABI of DLPack 1.x, by which libraries exchange tensors without copies. Declared here because the build systems
+// have older headers. Fields have our names and dlpack.h's offsets.
 #ifndef TAILOR_API_DLPACK_H_
 #define TAILOR_API_DLPACK_H_
 
@@ -34,7 +34,7 @@ struct DlTensor {
 
 }  // namespace tailor::dlpack
 
-// These are opaque in tailor/runtime.h, which knows them by dlpack.h's names. `deleter` may be null.
+// Opaque in tailor/runtime.h, under dlpack.h's names. `deleter` may be null.
 struct DLManagedTensor {
   tailor::dlpack::DlTensor tensor;
   void* manager;

@@ -1,4 +1,4 @@
-// What functions that add to a graph share: those that fail have added nothing.
+// Transactional additions to a graph: a function that fails has added nothing.
 #ifndef TAILOR_API_GRAPH_ADDITION_H_
 #define TAILOR_API_GRAPH_ADDITION_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// Takes back what was added to a graph since, unless it is kept.
+// Reverts everything added to a graph since construction, unless Keep() is called.
 class GraphAddition {
  public:
   explicit GraphAddition(tailor_graph& graph)
@@ -31,8 +31,8 @@ class GraphAddition {
   bool kept_ = false;
 };
 
-// Runs `body`, which returns an absl::Status and may add to `graph`. Where `graph` is none, or `body` fails or throws,
-// the graph is what it was.
+// Runs `body`, which returns an absl::Status and may add to `graph`. If `graph` is invalid, or `body` fails or throws,
+// the graph is unchanged.
 template <typename Body>
 tailor_status* AddToGraph(const char* function, tailor_graph* graph, Body&& body) {
   return AtBoundary([&]() -> absl::Status {

@@ -1,4 +1,4 @@
-// What the glue of compound operations shares.
+// Shared glue of the C functions for compound operations.
 #ifndef TAILOR_API_GRAPH_BUILDERS_H_
 #define TAILOR_API_GRAPH_BUILDERS_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-// An operand that may be 0: none.
+// An optional operand; 0 means none.
 inline absl::StatusOr<Value> FindOptional(const tailor_graph& graph, const char* function, absl::string_view name,
                                           tailor_value value) {
   if (value == 0) return Value{};
@@ -24,7 +24,7 @@ struct OutParameter {
   tailor_value* out;
 };
 
-// The out-parameters are the values that `build` returns, in order.
+// Sets the out-parameters to the values that `build` returns, in order.
 template <typename Build>
 tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::initializer_list<OutParameter> outs,
                             Build build) {
@@ -39,7 +39,7 @@ tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::init
   });
 }
 
-// `*out` is the value that `build` returns.
+// Sets `*out` to the value that `build` returns.
 template <typename Build>
 tailor_status* BuildOne(const char* function, tailor_graph* graph, tailor_value* out, Build build) {
   return BuildSeveral(function, graph, {{"out", out}}, [&]() -> absl::StatusOr<std::vector<Value>> {

@@ -1,4 +1,4 @@
-// Glue of tailor/compiler.h: sorting, and what keeps some of the elements.
+// Glue of tailor/compiler.h: sorting, and selection of elements.
 #include "api/graph_builders.h"
 #include "graph/compaction.h"
 #include "graph/sorting.h"

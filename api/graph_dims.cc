@@ -26,7 +26,7 @@ absl::StatusOr<SymbolInfo> ReadSymbol(const char* name, size_t name_size, const 
   return info;
 }
 
-// `*out = combine(dims)`; an expression with no value (overflow, a divisor <= 0, too large) is refused.
+// `*out = combine(dims)`; rejects an invalid expression (overflow, a divisor <= 0, too large).
 template <typename Combine, size_t kCount>
 tailor_status* CombineDims(const char* function, tailor_graph* graph, const char* const (&names)[kCount],
                            const tailor_dim (&dims)[kCount], tailor_dim* out, Combine combine) {

@@ -1,7 +1,7 @@
-// What a tailor_graph points to, and how its values and dims are told apart from those of other graphs.
+// The object behind tailor_graph, and the checks of its value and dim handles.
 //
-// Every graph draws two serial numbers, one for its values and one for its dims, so that a value of
-// another graph, a dim given for a value and a number out of nowhere are all found.
+// Every graph draws two serial numbers, one for its values and one for its dims. They detect values of another graph,
+// dims passed as values, and arbitrary numbers.
 #ifndef TAILOR_API_GRAPH_HANDLE_H_
 #define TAILOR_API_GRAPH_HANDLE_H_
 
@@ -25,27 +25,27 @@ struct tailor_graph {
 
   tailor::HandleKind kind = tailor::HandleKind::kGraph;
   tailor::InUse in_use;
-  std::atomic<size_t> output_count;  // of `graph`, to be read during any call
+  std::atomic<size_t> output_count;  // number of outputs of `graph`, readable during any call
   const uint32_t value_serial;
   const uint32_t dim_serial;
   tailor::Graph graph;
   std::vector<tailor::Value> values;              // by index of tailor_value
   std::vector<tailor::DimExpr> dims;              // by index of tailor_dim, without repeats
-  std::map<tailor::DimExpr, uint32_t> dim_index;  // stays whole when memory runs out
-  std::string text;                               // what the last text function returned
+  std::map<tailor::DimExpr, uint32_t> dim_index;  // stays complete if memory runs out
+  std::string text;                               // result of the last text function
 };
 
 namespace tailor {
 
-// INVALID_ARGUMENT where `graph` is null or another kind of handle.
+// INVALID_ARGUMENT if `graph` is null or another kind of handle.
 absl::Status CheckGraph(const char* function, const tailor_graph* graph);
-// FAILED_PRECONDITION where the guard could not hold its graph.
+// FAILED_PRECONDITION if the guard could not hold its graph.
 absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Writer<tailor_graph>& writer);
 absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Reader<tailor_graph>& reader);
-// INVALID_ARGUMENT where an argument that must be there is null.
+// INVALID_ARGUMENT if a required pointer is null.
 absl::Status CheckPresent(const char* function, const char* name, const void* pointer);
 
-// `name` is the parameter's. Errors name it and say what the number is instead.
+// `name` is the parameter's name. Errors state it and the kind of the number passed.
 absl::StatusOr<Value> FindValue(const tailor_graph& graph, const char* function, absl::string_view name,
                                 tailor_value value);
 absl::StatusOr<DimExpr> FindDim(const tailor_graph& graph, const char* function, absl::string_view name,

@@ -11,7 +11,7 @@
 namespace tailor {
 namespace {
 
-// A copy: the caller's graph may go on growing, or go. `graph` is the one that the call changes.
+// Copies `region`: the caller's graph may grow further or be released. `graph` is the one that the call changes.
 absl::StatusOr<Region> ReadRegion(const char* function, const tailor_graph* region, const tailor_graph* graph) {
   TAILOR_RETURN_IF_ERROR(CheckGraph(function, region));
   if (region == graph) return Region{std::make_shared<const Graph>(region->graph)};
@@ -29,7 +29,7 @@ struct RegionOp {
   size_t shape_count;
 };
 
-// `operands` follow those that stand in `values` already; `results` takes `result_count` values.
+// `operands` are appended to `values`; `results` has `result_count` values.
 absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> values, const tailor_value* operands,
                     size_t count, tailor_value* results, size_t result_count) {
   if (count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(op.function, "values", operands));

@@ -1,4 +1,4 @@
-// Glue of tailor/compiler.h: canonical texts of a graph and back, its dims and its shape facts.
+// Glue of tailor/compiler.h: canonical texts of graphs (parsed and printed), dims and shape facts.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// `*text` is what `make` returns, kept in the graph until its next text call.
+// Sets `*text` to the result of `make`, kept in the graph until its next text call.
 template <typename Make>
 tailor_status* GiveText(const char* function, tailor_graph* graph, const char** text, Make make) {
   return tailor::AtBoundary([&]() -> absl::Status {
@@ -29,7 +29,7 @@ tailor_status* GiveText(const char* function, tailor_graph* graph, const char** 
   });
 }
 
-// The bytes that `options.constant` writes for a constant.
+// The bytes of a constant, written by `options.constant`.
 absl::StatusOr<tailor::ConstantData> AskFor(const tailor_parse_options& options, absl::string_view name,
                                             const tailor::TensorType& type) {
   const auto no_memory = [&] {
@@ -40,7 +40,7 @@ absl::StatusOr<tailor::ConstantData> AskFor(const tailor_parse_options& options,
   for (const tailor::DimExpr& dim : type.shape) dims.push_back(*dim.constant());
   const auto size = static_cast<uint64_t>(*(ElementCount(type.shape) * SizeOf(type.dtype)).constant());
   if (size > PTRDIFF_MAX - kAlignment) return no_memory();
-  // calloc touches no page of a large block, so that a constant that is refused costs nothing.
+  // calloc touches no page of a large block, so that a rejected constant costs nothing.
   const std::shared_ptr<void> block(std::calloc(size + kAlignment, 1), std::free);
   if (block == nullptr) return no_memory();
   void* bytes = block.get();

@@ -1,4 +1,4 @@
-// Glue of tailor/compiler.h: a graph, its inputs, constants and outputs, and what it knows of values.
+// Glue of tailor/compiler.h: a graph, its inputs, constants and outputs, and the types of values.
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace tailor {
 namespace {
 
-// The bytes of a borrowed constant; `released(user)` is called when the last copy is gone, even where this
+// The bytes of a borrowed constant; `released(user)` is called when the last copy is destroyed, also if this function
 // throws.
 std::shared_ptr<const void> Borrow(const void* data, void (*released)(void*), void* user) {
   return {data, [released, user](const void*) { released(user); }};
@@ -23,7 +23,7 @@ std::shared_ptr<const void> CopyBytes(const void* data, size_t size) {
   return {bytes, [](const void* copy) { ::operator delete (const_cast<void*>(copy), std::align_val_t{64}); }};
 }
 
-// True if `size` bytes are what a tensor of these dims takes.
+// True if `size` is the byte size of a tensor with these dims.
 bool SizeFits(DType dtype, const int64_t* dims, size_t rank, size_t size) {
   uint64_t bytes = SizeOf(dtype);
   for (size_t i = 0; i < rank; ++i) {
@@ -114,7 +114,7 @@ tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size
       TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
       TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::ConstantShape(kFunction, dims, rank));
       TAILOR_RETURN_IF_ERROR(tailor::CheckBytes(kFunction, type, data, size));
-      if (released == nullptr && tailor::SizeFits(type, dims, rank, size)) {  // AddConstant refuses other sizes
+      if (released == nullptr && tailor::SizeFits(type, dims, rank, size)) {  // AddConstant rejects other sizes
         bytes.owner = tailor::CopyBytes(data, size);
         bytes.data = bytes.owner.get();
       }

@@ -1,5 +1,5 @@
-// What both halves of the C API agree on: kind tags of handles, and how option structs are read.
-// Needs nothing of either library but the exported functions of tailor/runtime.h.
+// Conventions of both halves of the C API: kind tags of handles, and reading option structs. Depends only on exported
+// functions of tailor/runtime.h.
 #ifndef TAILOR_API_HANDLE_H_
 #define TAILOR_API_HANDLE_H_
 
@@ -13,7 +13,7 @@
 
 namespace tailor {
 
-// The first word of every handle's object; kReleased once it is gone.
+// The first word of every handle's object; kReleased after its release.
 enum class HandleKind : uint64_t {
   kReleased = 0,
   kStatus = 0x7461696c6f720001,
@@ -23,7 +23,7 @@ enum class HandleKind : uint64_t {
   kGraph = 0x7461696c6f720005,
 };
 
-// "tailor_session_run: session is null", as a status of the caller's.
+// The status "tailor_session_run: session is null" for a bad parameter.
 inline tailor_status* InvalidParameter(const char* function, const char* parameter, const char* problem) {
   char message[256];
   std::snprintf(message, sizeof(message), "%s: %s %s", function, parameter, problem);
@@ -34,7 +34,7 @@ inline bool IsHandle(const void* handle, HandleKind kind) {
   return handle != nullptr && *static_cast<const HandleKind*>(handle) == kind;
 }
 
-// NULL where `handle` is a live handle of `kind`.
+// NULL if `handle` is a live handle of `kind`.
 inline tailor_status* CheckHandle(const char* function, const char* parameter, const void* handle, HandleKind kind) {
   if (IsHandle(handle, kind)) [[likely]]
     return nullptr;
@@ -45,23 +45,22 @@ inline tailor_status* CheckPointer(const char* function, const char* parameter, 
   return pointer != nullptr ? nullptr : InvalidParameter(function, parameter, "is null");
 }
 
-// The text of a string parameter: `size` bytes, or up to the terminator where size is SIZE_MAX.
+// The text of a string parameter: `size` bytes, or up to the terminator if size is SIZE_MAX.
 inline std::string_view TextOf(const char* text, size_t size) {
   return size == SIZE_MAX ? std::string_view(text) : std::string_view(text, size);
 }
 
-// Bytes [known, size) of a caller's struct, which a later header added, must be zero.
+// Bytes [known, size) of a caller's struct belong to a later header and must be zero.
 inline tailor_status* CheckUnknownBytes(const char* function, const char* parameter, const void* object, uint64_t known,
                                         uint64_t size) {
   const auto* bytes = static_cast<const unsigned char*>(object);
   for (uint64_t i = known; i < size; ++i) {
-    if (bytes[i] != 0) return InvalidParameter(function, parameter, "asks for what this library does not know");
+    if (bytes[i] != 0) return InvalidParameter(function, parameter, "sets a field that this library does not know");
   }
   return nullptr;
 }
 
-// Reads a caller's option struct, which may be older (shorter) or newer (longer) than ours, over the defaults
-// in `*out`.
+// Reads a caller's option struct over the defaults in `*out`. It may be older (shorter) or newer (longer) than ours.
 template <typename Struct>
 tailor_status* TakeOptions(const char* function, const Struct* options, Struct* out,
                            const char* parameter = "options") {
@@ -76,7 +75,7 @@ tailor_status* TakeOptions(const char* function, const Struct* options, Struct* 
   return nullptr;
 }
 
-// Writes `info` to a caller's struct, as much of it as that has room for; the caller's struct_size stays.
+// Writes `info` to a caller's struct, up to its struct_size, which stays.
 template <typename Struct>
 tailor_status* WriteInfo(const char* function, const Struct& info, Struct* out, const char* parameter = "out") {
   const uint64_t size = out->struct_size;

@@ -1,5 +1,5 @@
-// Handles that one call at a time changes: a call that meets another is refused, and a handle that is released during a
-// call is freed by that call when it leaves.
+// Exclusive use of handles: a call on a handle in use is refused, and a handle that is released during a call is freed
+// when that call ends.
 #ifndef TAILOR_API_IN_USE_H_
 #define TAILOR_API_IN_USE_H_
 
@@ -11,16 +11,16 @@
 
 namespace tailor {
 
-// Who is in a handle: one writer, or readers.
+// The users of a handle: one writer, or readers.
 class InUse {
  public:
   bool TryWrite() {
     uint32_t free = 0;
     return state_.compare_exchange_strong(free, kWriter, std::memory_order_acquire, std::memory_order_relaxed);
   }
-  // Whether the caller, who alone has the handle now, is to free it. Nothing of the handle may be touched after false.
-  // A store in the place of an exchange, as every run pays for it: a release by another thread that comes between
-  // load and store is lost, and the handle stays.
+  // Returns whether the caller, now the only owner, must free the handle. After false the handle must not be touched.
+  // Uses a store instead of an exchange, because every run pays for it. A release by another thread between load and
+  // store is lost, and the handle leaks.
   bool EndWrite() {
     if (state_.load(std::memory_order_acquire) != kWriter) return true;
     state_.store(0, std::memory_order_release);
@@ -39,17 +39,18 @@ class InUse {
   // As EndWrite.
   bool EndRead() { return state_.fetch_sub(1, std::memory_order_acq_rel) == (kReleased | 1); }
 
-  // Whether the caller is to free the handle: else the last call in it does, or it was released before.
+  // Returns whether the caller must free the handle; otherwise the last call in it does, or it was released before.
   bool Release() { return state_.fetch_or(kReleased, std::memory_order_acq_rel) == 0; }
 
   bool released() const { return (state_.load(std::memory_order_relaxed) & kReleased) != 0; }
 
  private:
-  static constexpr uint32_t kWriter = 1u << 31, kReleased = 1u << 30;  // below them the number of readers
+  static constexpr uint32_t kWriter = 1u << 31, kReleased = 1u << 30;  // lower bits: number of readers
   std::atomic<uint32_t> state_{0};
 };
 
-// Holds a handle, which has a member `in_use` and a function Free, while it lives; `held` tells whether it could.
+// Holds a handle during its lifetime; held() is false if the handle is in use. Handle has a member `in_use` and a
+// function Free.
 template <typename Handle>
 class Writer {
  public:
@@ -80,7 +81,7 @@ class Reader {
   const bool held_;
 };
 
-// "tailor_session_run: the session is in use by another call; a session runs one call at a time". `rule` is what comes
+// "tailor_session_run: the session is in use by another call; a session runs one call at a time". `rule` is the text
 // after the semicolon.
 inline tailor_status* HandleInUse(const char* function, const char* handle, const InUse& in_use, const char* rule) {
   char message[256];

@@ -7,7 +7,7 @@
 namespace tailor {
 namespace {
 
-// No op takes so many: a larger count is a mistake in the call.
+// Above any valid count: a larger one is a mistake in the call.
 constexpr size_t kMaxCount = 1 << 20;
 
 }  // namespace

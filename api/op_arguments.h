@@ -1,4 +1,4 @@
-// Collects the C arguments of one op and appends it: what each generated function of tailor/ops.h does.
+// Collects the C arguments of one op and appends it, for the generated functions of tailor/ops.h.
 #ifndef TAILOR_API_OP_ARGUMENTS_H_
 #define TAILOR_API_OP_ARGUMENTS_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-// Keeps the first error; what is added after it is ignored.
+// Keeps the first error and ignores later arguments.
 class OpArguments {
  public:
   OpArguments(const tailor_graph& graph, const char* op) : graph_(graph), op_(op) {}
@@ -32,7 +32,7 @@ class OpArguments {
 
  private:
   void Set(absl::string_view name, Attribute value);
-  // True where there is no error yet and `array` holds `count` entries that can be read.
+  // True if there is no error yet and `array` has `count` readable entries.
   bool Readable(absl::string_view name, const void* array, size_t count);
   // Moves the value to `*target`, or keeps the error.
   template <typename T>

@@ -1,4 +1,4 @@
-// What executables and artifacts say of themselves: signature, symbols, JSON.
+// Descriptions of executables and artifacts: signature, symbols, JSON.
 #include <memory>
 #include <string>
 
@@ -21,7 +21,7 @@ const tailor::Program* ProgramOf(const tailor_executable* executable) {
   return tailor::IsHandle(executable, HandleKind::kExecutable) ? &executable->artifact.program : nullptr;
 }
 
-// Of the file.
+// Size of the file.
 uint64_t BytesOf(const tailor::Artifact& artifact) {
   return artifact.prefix.size() + artifact.constants.bytes().size();
 }
@@ -143,7 +143,7 @@ tailor_status* tailor_executable_describe(const tailor_executable* executable, c
       auto fresh = std::make_unique<const std::string>(
           tailor::DescribeAsJson(executable->artifact.program, &executable->executable->variant(),
                                  BytesOf(executable->artifact), ConstantsHash(executable->artifact)));
-      // Of several threads that come first, one wins; the others' texts go again.
+      // Of several threads that arrive first, one wins; the others' texts are freed.
       if (executable->description.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) {
         made = fresh.release();
       }

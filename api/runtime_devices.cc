@@ -1,4 +1,4 @@
-// What executables can run on.
+// The devices on which executables can run.
 #include <sys/sysinfo.h>
 
 #include <string>
@@ -28,7 +28,7 @@ tailor_device_info CpuInfo() {
   tailor_device_info info;
   tailor_device_info_init(&info);
   info.kind = TAILOR_DEVICE_CPU;
-  info.name = tailor::CpuLevel(tailor::ThisCpu()).data();  // of a literal
+  info.name = tailor::CpuLevel(tailor::ThisCpu()).data();  // static: data of a literal
   info.memory_bytes = HostMemory();
   return info;
 }
@@ -58,7 +58,7 @@ size_t tailor_runtime_device_count(const tailor_runtime* runtime) {
   try {
     return 1 + CudaDevices::OfThisProcess().list().size();
   } catch (...) {
-    return 1;  // no memory to look for more
+    return 1;  // memory is out
   }
 }
 

@@ -1,4 +1,4 @@
-// Tensors of other libraries as arguments, and results as theirs.
+// DLPack: tensors of other libraries as arguments, and outputs as DLPack tensors.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -40,7 +40,7 @@ dlpack::DataType TypeOf(DType dtype) {
   return {found->code, static_cast<uint8_t>(8 * tailor::SizeOf(dtype)), 1};
 }
 
-// kInvalid where there is none.
+// kInvalid if there is no such dtype.
 DType DTypeOf(const dlpack::DataType& type) {
   for (const Match& match : kMatches) {
     if (match.code == type.code && 8 * tailor::SizeOf(match.dtype) == type.bits) return match.dtype;
@@ -52,7 +52,7 @@ Failure Bad(const std::string& field, int64_t value, const std::string& expected
   return {tailor::Code::kInvalidArgument, field + " is " + std::to_string(value) + ", " + expected, ""};
 }
 
-// Where the executable sees memory of that device.
+// The tailor_tensor.device of memory on a DLPack device, as seen by the executable.
 Failure ReadDevice(const dlpack::DlDevice& device, const tailor::Executable& executable, int64_t* out) {
   if (device.type == dlpack::kCpu || device.type == dlpack::kCudaHost) return *out = tailor::kHostMemory, Failure{};
   if (device.type != dlpack::kCuda) {
@@ -69,7 +69,7 @@ Failure ReadDevice(const dlpack::DlDevice& device, const tailor::Executable& exe
 }
 
 // Bytes from the lowest to the end of the highest element.
-uint64_t DimSizeOf(const tailor_tensor& tensor, int size) {
+uint64_t SpannedBytes(const tailor_tensor& tensor, int size) {
   uint64_t count = 1;
   uint64_t dense = 1;
   for (int32_t i = tensor.rank - 1; i >= 0; --i) {
@@ -104,7 +104,7 @@ Failure Read(const dlpack::DlTensor& from, const tailor::Executable& executable,
   tensor.dtype = static_cast<int32_t>(dtype);
   tensor.strides = from.strides;
   tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) + from.byte_offset;
-  tensor.data_bytes = DimSizeOf(tensor, tailor::SizeOf(dtype));
+  tensor.data_bytes = SpannedBytes(tensor, tailor::SizeOf(dtype));
   *out = tensor;
   return {};
 }
@@ -121,11 +121,11 @@ tailor_status* Describe(const char* function, const tailor_executable* executabl
   return bad != nullptr ? bad : tailor::WriteInfo(function, tensor, out);
 }
 
-// An output as `Managed`, which is its first member: whoever has the one has the whole.
+// An output as `Managed`, its first member: a pointer to that is a pointer to the whole.
 template <typename Managed>
 struct Given {
   Managed managed = {};
-  const tailor_executable* executable = nullptr;  // one reference; its memory's allocator is in there
+  const tailor_executable* executable = nullptr;  // one reference; owns the memory's allocator
   std::unique_ptr<tailor::TakenOutput> output;
   int64_t strides[TAILOR_MAX_RANK];
 
@@ -171,7 +171,7 @@ tailor_status* Take(const char* function, tailor_session* session, size_t index,
   if (auto* bad = tailor::CheckHeld(function, session, writer)) return bad;
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
   return tailor::Guarded([&]() -> Failure {
-    auto given = std::make_unique<Given<Managed>>();  // what may fail comes before the output leaves
+    auto given = std::make_unique<Given<Managed>>();  // fallible steps come before the output is taken
     std::unique_ptr<tailor::TakenOutput> taken;
     Failure f = session->session->TakeOutput(index, stream, &taken);
     if (!f.ok()) return f.message = function + std::string(": ") + f.message, f;

@@ -1,4 +1,4 @@
-// What the runtime's opaque handles hold.
+// The objects behind the runtime's opaque handles.
 #ifndef TAILOR_API_RUNTIME_HANDLES_H_
 #define TAILOR_API_RUNTIME_HANDLES_H_
 
@@ -22,7 +22,7 @@ struct tailor_runtime {
 
 namespace tailor {
 
-// Calls the host back once, when its last owner goes.
+// Calls a host's release callback once, when the last owner is destroyed.
 class ReleaseCallback {
  public:
   ReleaseCallback() = default;
@@ -42,20 +42,20 @@ class ReleaseCallback {
   void* user_ = nullptr;
 };
 
-// `path` as a file name, or INVALID_ARGUMENT.
+// Reads `path` as a file name; else INVALID_ARGUMENT.
 Failure ReadPath(const char* path, size_t size, std::string* out);
 
 }  // namespace tailor
 
-// Counted by its holders and its sessions. Members go in reverse order: code, then the bytes it was read from, then
-// the host's word that those are free.
+// Reference-counted by its holders and its sessions. Members are destroyed in reverse order: code, then the bytes it
+// was read from, then the host's callback that these are free.
 struct tailor_executable {
   tailor::HandleKind kind = tailor::HandleKind::kExecutable;
   mutable std::atomic<int64_t> references{1};
   tailor::ReleaseCallback borrowed;
   tailor::Artifact artifact;
   std::unique_ptr<const tailor::Executable> executable;
-  mutable std::atomic<const std::string*> description{nullptr};  // made when first asked for
+  mutable std::atomic<const std::string*> description{nullptr};  // made at first use
 
   ~tailor_executable() { delete description.load(); }
 };
@@ -65,14 +65,14 @@ struct tailor_session {
   tailor::InUse in_use;
   const tailor_executable* executable = nullptr;  // one reference
   std::unique_ptr<tailor::Session> session;
-  bool asynchronous = false;  // runs may be under way when calls return
+  bool asynchronous = false;  // runs may be in progress after calls return
 
   static void Free(tailor_session* session);
 };
 
 namespace tailor {
 
-// FAILED_PRECONDITION where `writer` could not hold its session.
+// FAILED_PRECONDITION if `writer` could not hold its session.
 inline tailor_status* CheckHeld(const char* function, const tailor_session* session,
                                 const Writer<tailor_session>& writer) {
   if (writer.held()) [[likely]]

@@ -1,4 +1,4 @@
-// Loading, saving, and the life of tailor_executable.
+// Loading, saving, and the lifetime of tailor_executable.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -84,7 +84,7 @@ tailor_status* tailor_executable_load_memory(const tailor_runtime* runtime, cons
                                              const tailor_load_options* options, void (*released)(void* user),
                                              void* user, tailor_executable** out) {
   constexpr auto kFunction = "tailor_executable_load_memory";
-  tailor::ReleaseCallback borrowed(released, user);  // called by whatever ends this without an executable
+  tailor::ReleaseCallback borrowed(released, user);  // called on every path that ends without an executable
   tailor_load_options read;
   if (auto* bad = CheckLoad(kFunction, runtime, options, out, &read)) return bad;
   if (auto* bad = CheckPointer(kFunction, "data", data)) return bad;

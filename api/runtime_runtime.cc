@@ -24,8 +24,8 @@ using tailor::ProductProvider;
 
 namespace {
 
-// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..." Of the CPU alone:
-// loading a GPU's driver takes time.
+// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..." About the CPU only,
+// because loading a GPU's driver takes time.
 std::string VersionText() {
   const tailor::CpuId& cpu = tailor::ThisCpu();
   std::string uses, cannot;
@@ -41,7 +41,7 @@ std::string VersionText() {
   return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot;
 }
 
-// A product crosses the boundary as generated code describes it.
+// tailor_product has the layout of GemmArgs, which generated code fills.
 static_assert(sizeof(tailor_product) == sizeof(GemmArgs) &&
               offsetof(tailor_product, batch) == offsetof(GemmArgs, batch) &&
               offsetof(tailor_product, lhs_strides) == offsetof(GemmArgs, lhs_strides) &&
@@ -68,7 +68,7 @@ const char* tailor_version(void) {
     static const std::string text = VersionText();
     return text.c_str();
   } catch (...) {
-    return "x86-64; Tailor " TAILOR_VERSION;  // no memory to say more
+    return "x86-64; Tailor " TAILOR_VERSION;  // no memory for the full text
   }
 }
 

@@ -19,7 +19,7 @@ using tailor::OutputList;
 using tailor::OutputUse;
 using tailor::Writer;
 
-// Arrays of tensors pass to exec/ as they are.
+// Arrays of tailor_tensor pass to exec/ unconverted.
 static_assert(sizeof(tailor_tensor) == sizeof(tailor::Tensor) && alignof(tailor_tensor) == alignof(tailor::Tensor));
 static_assert(offsetof(tailor_tensor, data) == offsetof(tailor::Tensor, data));
 static_assert(offsetof(tailor_tensor, data_bytes) == offsetof(tailor::Tensor, data_bytes));
@@ -31,7 +31,7 @@ static_assert(offsetof(tailor_tensor, device) == offsetof(tailor::Tensor, device
 
 namespace {
 
-// A caller's array, whose stride is its first element's struct_size.
+// Reads a caller's array; its stride is the first element's struct_size.
 template <typename From, typename To>
 tailor_status* ReadTensors(const char* function, const char* parameter, From* tensors, size_t count,
                            tailor::Strided<To>* out) {
@@ -56,7 +56,7 @@ tailor_status* ReadBoth(const char* function, const tailor_tensor* inputs, size_
   return ReadTensors(function, "outputs", const_cast<tailor_tensor*>(outputs), output_count, out);
 }
 
-// Of all kernels, each of which one or more launches use.
+// The total over all kernels; a kernel may have several launches.
 uint64_t CountVersions(const tailor::Variant& variant) {
   std::vector<size_t> versions(variant.kernel_bytes.size());
   for (const tailor::ProgramLaunch& launch : variant.launches) {
@@ -176,7 +176,7 @@ tailor_status* tailor_session_follow(tailor_session* session, void* event) {
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
   const Writer<tailor_session> writer(*session);
   if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
-  return tailor::Guarded([&] { return session->session->Follow(event); });
+  return tailor::Guarded([&] { return session->session->WaitForEvent(event); });
 }
 
 tailor_status* tailor_session_record(tailor_session* session, void* event) {
@@ -226,7 +226,7 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
     Failure f = executable->executable->Plan(in, out, read.threads, read.chosen, &read.workspace_bytes);
     if (!f.ok() || info == nullptr) return f;
     const tailor::Variant& variant = executable->executable->variant();
-    read.data_dependent = variant.grown_blocks > 0;
+    read.data_dependent = variant.growable_blocks > 0;
     read.reads_back = variant.reads_back;
     read.kernels = variant.kernel_bytes.size();
     read.versions = CountVersions(variant);

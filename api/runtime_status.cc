@@ -6,7 +6,7 @@
 
 #include "api/handle.h"
 
-// One block: the struct, then message and node, each NUL-terminated.
+// One memory block: the struct, then message and node, each NUL-terminated.
 struct tailor_status {
   tailor::HandleKind kind;
   int32_t code;
@@ -21,15 +21,15 @@ const tailor_status kOutOfMemory = {HandleKind::kStatus, TAILOR_RESOURCE_EXHAUST
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
+// The byte length of the UTF-8 character at the start of `text`; 0 if there is none.
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   const int first = byte(0);
   if (first < 0x80) return 1;
   if (first < 0xC2 || first > 0xF4) return 0;
   const size_t bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  const int least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;  // shorter forms exist below
-  const int most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;   // surrogates, and beyond U+10FFFF
+  const int least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;  // shorter encodings exist below
+  const int most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;   // excludes surrogates and > U+10FFFF
   if (byte(1) < least || byte(1) > most) return 0;
   for (size_t i = 2; i < bytes; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -37,7 +37,7 @@ size_t CharacterBytes(std::string_view text) {
   return bytes;
 }
 
-// Copies `text`, NUL-terminated, with U+FFFD for each byte that is part of no UTF-8 character. Returns what follows.
+// Copies `text`, NUL-terminated, with U+FFFD for each invalid byte. Returns the position after it.
 char* Append(char* to, std::string_view text) {
   while (!text.empty()) {
     const size_t bytes = CharacterBytes(text);

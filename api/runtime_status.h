@@ -1,4 +1,4 @@
-// The one place where the runtime's failures become C statuses.
+// The one place that converts the runtime's failures to C statuses.
 #ifndef TAILOR_API_RUNTIME_STATUS_H_
 #define TAILOR_API_RUNTIME_STATUS_H_
 
@@ -17,14 +17,14 @@ tailor_status* ToStatus(const Failure& failure);
 // The static status for exhausted memory.
 tailor_status* OutOfMemory();
 
-// Calls `body`, which returns a Failure; nothing that it throws gets past here.
+// Calls `body`, which returns a Failure; no exception passes.
 template <typename Body>
 tailor_status* Guarded(Body body) noexcept {
   try {
     return ToStatus(body());
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
-  } catch (const std::length_error&) {  // a container was asked for more than it can ever hold
+  } catch (const std::length_error&) {  // a container exceeded its maximum size
     return OutOfMemory();
   } catch (...) {
     return ToStatus({Code::kInternal, "unexpected exception", ""});

@@ -1,5 +1,5 @@
-/* Preloaded (LD_PRELOAD) into a process to count how often its code asks for memory, in all threads:
- * malloc, calloc, realloc, aligned allocation, mmap. */
+/* Counts the allocations of a process that it is preloaded into (LD_PRELOAD), in all threads: malloc, calloc, realloc,
+ * aligned allocation, mmap. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ void* mmap(void* address, size_t length, int protection, int flags, int file, of
   return (void*)syscall(SYS_mmap, address, length, protection, flags, file, offset);
 }
 
-/* Requests for memory, by any thread, while `call(argument)` runs `times` times. */
+/* Allocations, by any thread, while `call(argument)` runs `times` times. */
 uint64_t tailor_allocations_during(void* (*call)(void*), void* argument, uint64_t times) {
   const uint64_t before = atomic_load(&requests);
   for (uint64_t i = 0; i < times; ++i) call(argument);

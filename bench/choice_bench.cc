@@ -1,5 +1,5 @@
-// The choice between cuts of a matmul: what it costs at run time, and what it loses. Below the C API, which shows
-// neither: a session remembers what it chose for the dim sizes that it saw last.
+// The choice of a matmul's tiling: its time at run time, and its regret. Below the C API, which shows neither: a
+// session keeps the choice for the dim sizes of its last run in its shape cache.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@
 namespace tailor::bench {
 namespace {
 
-// The function that host programs call, of a matmul with as many cuts as there may be.
+// The function that host programs call to choose, of a matmul with the most tilings that there may be.
 class Choice {
  public:
   Choice() {
@@ -42,7 +42,7 @@ class Choice {
     loop_ = image_.At<Loop>(image.symbols.at("loop"));
   }
 
-  // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
+  // Chooses for each of `count` shapes {m, n, k}; each choice depends on the one before it.
   uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&tune::HostCosts(), shapes, count); }
 
  private:
@@ -72,7 +72,7 @@ class Choice {
     llvm::Value* shape = b.CreateInBoundsGEP(b.getInt64Ty(), loop->getArg(1), b.CreateMul(i, b.getInt64(3)));
     const auto dim_size = [&](int number) -> llvm::Value* {
       llvm::Value* at = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), shape, number);
-      // The word's top bit, which is 0, makes it wait.
+      // The top bit of the last choice, which is 0, makes the next one depend on it.
       return b.CreateAdd(b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8)), b.CreateLShr(last, 63));
     };
     llvm::Value* chosen =
@@ -90,7 +90,7 @@ class Choice {
   Loop loop_;
 };
 
-// Shapes that were never seen before: every one is another, and nothing remembers a choice.
+// All shapes differ, and no choice is cached.
 void MeasureChoice(benchmark::State& state) {
   static const Choice choice;
   std::mt19937_64 random(1);
@@ -105,7 +105,7 @@ void MeasureChoice(benchmark::State& state) {
 }
 BENCHMARK(MeasureChoice)->Name("choice/never_seen");
 
-// Over all held-out matmuls, by how large a share the chosen cuts take longer than the best of the family: a mean.
+// Regret over all held-out matmuls: time of the chosen tiling over that of the best of the family, mean, less 1.
 void MeasureChoiceRegret(benchmark::State& state) {
   double regret = 0, of_rule = 0;
   for (auto _ : state) {

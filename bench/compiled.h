@@ -1,5 +1,5 @@
-// A graph built, compiled and bound in a few lines, for benchmarks: everything through the C API; whatever it refuses
-// ends the process with its message.
+// Building, compiling and binding a graph in a few lines, for benchmarks, through the C API. An error of the C API ends
+// the process with its message.
 #ifndef TAILOR_BENCH_COMPILED_H_
 #define TAILOR_BENCH_COMPILED_H_
 
@@ -29,7 +29,7 @@ ExecutableHandle Compile(const tailor_graph* graph, const char* target);
 // Launches of the executable's first variant, from its description.
 int CountLaunches(const tailor_executable* executable);
 
-// f32 numbers in [-1, 1] that depend on `seed` alone.
+// f32 numbers in [-1, 1] that depend only on `seed`.
 std::vector<float> SomeNumbers(int64_t count, uint64_t seed);
 
 tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, const std::vector<int64_t>& dims);

@@ -1,4 +1,4 @@
-// The bandwidth of memory, measured by copying past the caches: what streaming kernels are judged against.
+// Memory bandwidth, measured by a copy with streaming stores: the reference of streaming kernels.
 #ifndef TAILOR_BENCH_COPY_BANDWIDTH_H_
 #define TAILOR_BENCH_COPY_BANDWIDTH_H_
 
@@ -10,8 +10,8 @@ namespace tailor::bench {
 // 64-byte aligned, `count` a multiple of 16, not overlapping.
 void CopyPastCaches(const float* from, float* to, int64_t count);
 
-// Elements of an f32 tensor of four times the last-level cache, at least 64 MiB; at most an eighth of the memory that
-// the machine has free.
+// Elements of an f32 tensor of four times the last-level cache, at least 64 MiB and at most an eighth of the free
+// memory.
 int64_t BeyondCacheElements();
 
 }  // namespace tailor::bench

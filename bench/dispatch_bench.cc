@@ -1,5 +1,4 @@
-// What a run costs besides its work: an empty run, one more kernel; and what comes before the first run: compiling
-// and loading.
+// Fixed costs: of a run (an empty run, one more kernel), and before the first run (compiling, loading).
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ void MeasureEmptyRun(benchmark::State& state) {
 }
 BENCHMARK(MeasureEmptyRun)->Name("empty_run");
 
-// `count` products of one element each. A product is never fused into another, so each is a launch.
+// `count` matmuls of one element each. A matmul is never fused into another, so each is a launch.
 ExecutableHandle CompileChain(int64_t count) {
   const GraphHandle graph = NewGraph("chain");
   tailor_value value = Input(graph.get(), "x", {Fixed(graph.get(), 1), Fixed(graph.get(), 1)});
@@ -108,7 +107,7 @@ const EncoderWeights& Weights() {
   return weights;
 }
 
-// The encoder's graph with weights of a few rows and columns: its launches and checks, almost no constants.
+// The encoder's graph with tiny weights: its launches and checks, almost no constants.
 EncoderSize Narrow() {
   return {.layers = 6, .heads = 2, .hidden = 16, .inner = 16, .vocabulary = 16, .positions = 512, .batch = 64};
 }
@@ -124,7 +123,7 @@ void MeasureLoadEncoder(benchmark::State& state) { MeasureLoad(state, Weights())
 BENCHMARK(MeasureLoadWithoutConstants)->Name("load/without_constants")->Unit(benchmark::kMicrosecond);
 BENCHMARK(MeasureLoadEncoder)->Name("load/encoder")->Unit(benchmark::kMicrosecond);
 
-// Graph to loaded executable, packing the weights included, with as many threads as there are cores.
+// From graph to loaded executable, with packing of the weights, on all cores.
 void MeasureCompile(benchmark::State& state, const char* target) {
   const GraphHandle graph = BuildEncoder(Weights());
   for (auto _ : state) Compile(graph.get(), target);

@@ -1,8 +1,8 @@
-// Products x[M, K] w[K, N] with M symbolic and w constant, one executable for each (K, N), on one thread. Two shares
-// of what the core can do, both of medians measured in turn: `peak_share` of the multiply-add peak, and
-// `roofline_share` of the time that the slower of multiplying and reading takes at least, where reading means going
-// through as many bytes as the product has, wherever they lie after they were used. In bf16, for each CPU level that
-// multiplies it in a way of its own, beside f32 of the same shape.
+// Matmuls x[M, K] w[K, N] with M symbolic and w constant, one executable for each (K, N), on one thread. Two counters,
+// both from medians measured in turn: `peak_share` is the share of the multiply-add peak. `roofline_share` is the
+// longer of multiplying at that peak and of reading as many bytes as the matmul has, from wherever they lie after use,
+// over the matmul's time. In bf16: for each CPU level with instructions of its own for it, beside f32 of the same
+// shape.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 namespace tailor::bench {
 namespace {
 
-// Of encoders, few rows, small ones, a long K with a small result.
+// Encoders; few rows; small ones; a long K with a small result.
 constexpr DotShape kShapes[] = {{84, 768, 768},   {168, 768, 768},   {336, 768, 768},    {672, 768, 768},
                                 {84, 1024, 1024}, {504, 1024, 1024}, {1008, 1024, 1024}, {1, 768, 768},
                                 {8, 768, 768},    {31, 768, 768},    {100, 768, 768},    {512, 384, 1536},
                                 {512, 1536, 384}, {1, 64, 64},       {16, 64, 64},       {64, 64, 64},
                                 {33, 50, 20},     {4, 65536, 64},    {16, 65536, 64}};
 
-// Holds the last one: weights of hundreds of megabytes.
+// Keeps only the last one: weights take hundreds of megabytes.
 const tailor_executable* DotExecutable(int64_t k, int64_t n) {
   static std::pair<int64_t, int64_t> held;
   static ExecutableHandle executable;
@@ -70,7 +70,7 @@ ExecutableHandle CompileDotBF16(int64_t k, int64_t n, const char* target) {
   return ExecutableHandle(executable);
 }
 
-// Each iteration runs the product for about a millisecond, then the peak loop, then reads as many numbers.
+// Each iteration runs the matmul for about a millisecond, then the peak loop, then reads as many numbers.
 void MeasureDot(benchmark::State& state, DotShape shape) {
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
   const SessionHandle session =
@@ -91,7 +91,7 @@ void MeasureDot(benchmark::State& state, DotShape shape) {
   state.counters["roofline_share"] = Median(roofline_shares);
 }
 
-// Each iteration runs the product in f32 for about a millisecond, then in bf16 as many times.
+// Each iteration runs the matmul in f32 for about a millisecond, then in bf16 as many times.
 void MeasureDotBF16(benchmark::State& state, DotShape shape, const char* target) {
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
   std::vector<uint16_t> x16 = BF16(x), y16(shape.m * shape.n);

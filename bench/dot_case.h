@@ -1,4 +1,4 @@
-// One matrix product x[M, K] w[K, N] with M symbolic and w constant, for the benchmarks of products.
+// One matmul x[M, K] w[K, N] with M symbolic and w constant, for the benchmarks of matmuls.
 #ifndef TAILOR_BENCH_DOT_CASE_H_
 #define TAILOR_BENCH_DOT_CASE_H_
 
@@ -24,7 +24,7 @@ struct DotShape {
 // In f32 for this CPU, any M up to 2^20.
 ExecutableHandle CompileDot(int64_t k, int64_t n);
 
-// Seconds of CPU time that one of `times` calls takes.
+// Seconds of CPU time per call, over `times` calls.
 template <typename Call>
 double SecondsOf(int64_t times, Call call) {
   const double begin = ThreadSeconds();
@@ -32,11 +32,10 @@ double SecondsOf(int64_t times, Call call) {
   return (ThreadSeconds() - begin) / static_cast<double>(times);
 }
 
-// Floating-point operations in a second of multiply-adds on registers, measured now.
+// Floating-point operations per second of multiply-adds on registers, measured now.
 double PeakFlopsNow();
 
-// Seconds to read `count` numbers in the order of three that is fastest. `next()` says from where, and is asked again
-// before each reading.
+// Seconds to read `count` numbers, in the fastest of three orders. `next()` gives their address, anew for each reading.
 template <typename Next>
 double ReadingSecondsNow(int64_t count, Next next) {
   constexpr int64_t kInOrder = 128, kPages = 8 * 1024;

@@ -1,7 +1,8 @@
-// The products of data/zen4_1thread_peers.csv with weights that come from memory, as they do in a model of many layers:
-// copies of w, together more than four last-level caches as far as memory allows, take turns. On one thread. Two shares
-// of what the core can do, measured in between: `peak_share` of the multiply-add peak, and `roofline_share` of the
-// longer of multiplying at that peak and of reading as many bytes as x, w and y have from memory.
+// The matmuls of data/zen4_1thread_peers.csv with weights that come from memory, as in a model of many layers: copies
+// of w take turns, together larger than four last-level caches as far as memory allows. One thread. Two counters,
+// relative to the core's speed as measured in between: `peak_share` is the share of the multiply-add peak.
+// `roofline_share` is the longer of multiplying at that peak and of reading the bytes of x, w and y from memory, over
+// the matmul's time.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@
 namespace tailor::bench {
 namespace {
 
-// There C[m, n] is column-major, which is C[n, m] row-major: its n counts our rows.
+// C[m, n] is column-major there, which is C[n, m] row-major: n is our number of rows.
 std::vector<DotShape> ListedShapes() {
   std::ifstream file(TAILOR_BENCH_DATA "/zen4_1thread_peers.csv");
   std::vector<DotShape> shapes;
@@ -46,7 +47,7 @@ ExecutableHandle LoadCopied(const std::string& path) {
   return ExecutableHandle(executable);
 }
 
-// Equal executables with weights of their own, so many that no cache holds all of them.
+// Equal executables with weights of their own, together larger than the caches.
 std::vector<ExecutableHandle> CompileCopies(int64_t k, int64_t n) {
   std::vector<ExecutableHandle> copies;
   copies.push_back(CompileDot(k, n));
@@ -62,7 +63,7 @@ std::vector<ExecutableHandle> CompileCopies(int64_t k, int64_t n) {
   return copies;
 }
 
-// Holds the last ones.
+// Keeps only the last ones.
 const std::vector<ExecutableHandle>& Copies(int64_t k, int64_t n) {
   static std::pair<int64_t, int64_t> held;
   static std::vector<ExecutableHandle> copies;
@@ -74,8 +75,7 @@ const std::vector<ExecutableHandle>& Copies(int64_t k, int64_t n) {
   return copies;
 }
 
-// Parts of memory that no cache holds, one after another: what was read before is read again when caches have
-// forgotten it.
+// Parts of an array larger than the caches, in turn: a part is read again only when caches have evicted it.
 class FarNumbers {
  public:
   const float* Next(int64_t count) {
@@ -95,7 +95,7 @@ class FarNumbers {
   Floats numbers_;
 };
 
-// Each iteration runs the product for about a millisecond, then the peak loop, then reads as many numbers.
+// Each iteration runs the matmul for about a millisecond, then the peak loop, then reads as many numbers.
 void MeasureDotFromMemory(benchmark::State& state, DotShape shape) {
   static FarNumbers far_numbers;
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);

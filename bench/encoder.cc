@@ -43,7 +43,7 @@ void Check(tailor_status* status) {
   std::abort();
 }
 
-// The nearest, of two the even one; for finite numbers.
+// Rounds to nearest, ties to even; for finite numbers.
 uint16_t ToBf16(float number) {
   uint32_t bits;
   std::memcpy(&bits, &number, sizeof bits);

@@ -51,11 +51,11 @@ struct EncoderWeights {
   std::vector<EncoderLayer> layers;
 };
 
-// Weights under which every layer and the attention's weights matter to the result; the same on every machine.
+// Weights with which every layer and the attention weights affect the result; the same on every machine.
 EncoderWeights SeededEncoder(const EncoderSize& size, uint64_t seed);
 
-// Computes in `dtype`, TAILOR_F32 or TAILOR_BF16, of which it has copies of the weights; pooling is in f32. Ends the
-// process, saying why, if the C API refuses anything.
+// Computes in `dtype`, TAILOR_F32 or TAILOR_BF16, with copies of the weights in that type; pooling is in f32. An error
+// of the C API ends the process with its message.
 GraphHandle BuildEncoder(const EncoderWeights& weights, int32_t dtype = TAILOR_F32);
 
 }  // namespace tailor::bench

@@ -2,8 +2,8 @@
 
     export_encoder.py FILE [--model minilm|one_layer|bert_base]
 
-minilm has the weights that the demo uses, one_layer its first layer alone; bert_base is of the size of BERT-base, its
-weights drawn. The nodes are those that frameworks export for a BERT: Erf gelu, attention from primitives.
+minilm has the weights of the demo, one_layer only its first layer. bert_base has the size of BERT-base and random
+weights. The nodes are those that frameworks export for a BERT: Erf gelu, attention from primitives.
 """
 import argparse
 import math

@@ -16,7 +16,7 @@ struct FreeFloats {
 };
 using Floats = std::unique_ptr<float[], FreeFloats>;
 
-// Ones on whole large pages where the system has them, as Tailor's own buffers are; every page was touched.
+// Ones, on huge pages where the system has them, as Tailor's own buffers; every page has been touched.
 inline Floats TouchedFloats(int64_t count) {
   constexpr int64_t kLargePage = 1 << 21;
   const int64_t bytes = (count * static_cast<int64_t>(sizeof(float)) + kLargePage - 1) / kLargePage * kLargePage;

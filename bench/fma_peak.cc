@@ -5,7 +5,7 @@
 namespace tailor::bench {
 namespace {
 
-// Chains per step: more than latency times instructions per cycle on any core of today (4 x 2).
+// Chains per step: more than latency times instructions per cycle of current cores (4 x 2).
 constexpr int kChains = 12;
 
 struct Peak {
@@ -15,7 +15,7 @@ struct Peak {
 };
 
 // One step of all chains. Each chain is a variable of its own, so that all stay in registers; an empty asm after
-// each multiply-add keeps it one.
+// each multiply-add keeps the compiler from merging them.
 #define TAILOR_EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define TAILOR_CHAIN(i) , c##i = start
 #define TAILOR_STEP(i)     \

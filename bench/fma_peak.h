@@ -1,4 +1,4 @@
-// The multiply-add peak of the core this runs on, measured: what products are judged against.
+// The multiply-add peak of the current core, measured: the reference of matmuls.
 #ifndef TAILOR_BENCH_FMA_PEAK_H_
 #define TAILOR_BENCH_FMA_PEAK_H_
 
@@ -12,7 +12,7 @@ const char* FmaPeakUnit();
 // Floating-point operations that one RunFmaPeak(steps) does.
 int64_t FmaPeakFlops(int64_t steps);
 
-// Independent multiply-adds on registers alone. The result depends on all of them.
+// Independent multiply-adds on registers. The result depends on all of them.
 float RunFmaPeak(int64_t steps);
 
 }  // namespace tailor::bench

@@ -1,6 +1,6 @@
 """A feature pyramid of depthwise 7x7 convolutions, with H and W dynamic and fixed: what dims joined by broadcasting cost.
 
-The third time is that of the general version alone (max_versions=1), which computes addresses with bcast(...).
+The third time is that of the general version only (max_versions=1), which computes addresses with bcast(...).
 
     joins.py [--side N] [--runs N]      (PYTHONPATH=bindings/python, TAILOR_LIBRARY_DIR)
 

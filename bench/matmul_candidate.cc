@@ -11,7 +11,7 @@
 namespace tailor::bench {
 namespace {
 
-// As one thread sees them: without those that differ in their tasks alone.
+// The tilings that differ on one thread: not only in their tasks.
 std::vector<MatmulTiling> FamilyForOneThread(int pieces, const ContractionTile& tile) {
   std::vector<MatmulTiling> family;
   for (const MatmulTiling& tiling : gemm::TilingFamily(HostCpuTarget().traits, pieces, tile, /*further_tiles=*/true)) {
@@ -50,7 +50,7 @@ MatmulTiling TiledMatmul::Chosen(const gemm::MatmulShape& dim_sizes) const {
 Regret MeasureRegret(const TiledMatmul& matmul, const gemm::MatmulShape& dim_sizes) {
   std::vector<MatmulTiling> tilings = {matmul.Rule(dim_sizes.m), matmul.Chosen(dim_sizes)};
   for (const MatmulTiling& tiling : matmul.family()) {
-    // Tiles of few rows are worse than others where there are many, and of more rows than there are the same.
+    // With many rows, tiles of few rows are worse than others; tiles of more rows than there are do the same.
     const bool sensible = tiling.rows >= std::min<int64_t>(dim_sizes.m, 4) && tiling.rows < dim_sizes.m + 3;
     if (sensible || tiling.rows == matmul.tile().rows) tilings.push_back(tiling);
   }
@@ -65,7 +65,7 @@ Regret MeasureRegret(const TiledMatmul& matmul, const gemm::MatmulShape& dim_siz
     odd.push_back(Least(times, 1));
   }
   const size_t best = std::min_element(even.begin(), even.end()) - even.begin();
-  const bool same = tilings[0] == tilings[1];  // two measurements of it
+  const bool same = tilings[0] == tilings[1];  // two measurements of one tiling
   const double rule = same ? std::min(odd[0], odd[1]) : odd[0];
   return {tilings[1], tilings[best], (same ? rule : odd[1]) / odd[best], rule / odd[best]};
 }

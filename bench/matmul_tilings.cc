@@ -1,8 +1,8 @@
-// matmul-cuts: how well the choice between cuts of f32 matmuls is made (codegen/cpu/tiling/tiling_model.h), on this
-// machine. Two tables over products of held-out dim sizes:
-// - predicted against measured time of the cuts that the rule gives, up to one factor for all: the machine's speed;
-// - how much longer the chosen cut and the rule's take than the best of the family: their regret.
-// Times are CPU times of one thread, on one CPU.
+// matmul-tilings: the quality of the tiling choice of f32 matmuls on this machine (codegen/cpu/tiling/tiling_model.h).
+// One table over matmuls of held-out dim sizes:
+// - predicted over measured time of the rule's tiling, scaled by one factor for all rows, the machine's speed;
+// - regret: time of the chosen tiling, and of the rule's, over that of the best of the family.
+// Times are CPU times of one thread, pinned to one CPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -64,7 +64,7 @@ void PrintTables() {
                 row.regret.of_rule, row.regret.of_choice);
   }
   const auto count = static_cast<double>(rows.size());
-  std::printf("\nPredictions are off by %.1f %% in the mean. Regret of the rule %.3f, of the choice %.3f (means).\n",
+  std::printf("\nMean error of predictions: %.1f %%. Mean regret: rule %.3f, choice %.3f.\n",
               100 * (std::exp(off / count) - 1), std::exp(of_rule / count), std::exp(of_choice / count));
 }
 

@@ -1,4 +1,4 @@
-// Row kernels in cache, and the encoder at several shapes.
+// Row kernels in cache; the encoder at several shapes.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void MeasureSoftmax(benchmark::State& state, int64_t rows, int64_t columns) {
   MeasureRows(state, graph, rows, columns);
 }
 BENCHMARK_CAPTURE(MeasureSoftmax, in_cache, kRows, kColumns)->Name("softmax/64x512");
-// AStitch section 3.3: very many short rows, and few long ones.
+// AStitch section 3.3: many short rows, and few long ones.
 BENCHMARK_CAPTURE(MeasureSoftmax, short_rows, 750000, 32)->Name("softmax/750000x32")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MeasureSoftmax, long_rows, 64, 30000)->Name("softmax/64x30000")->Unit(benchmark::kMillisecond);
 

@@ -5,7 +5,7 @@
 namespace tailor::bench {
 namespace {
 
-// As many streams as the latency of additions asks for; the prefetchers of a core follow more.
+// Enough streams to hide the latency of additions; the prefetchers of a core follow more.
 constexpr int64_t kStreams = 8;
 
 // One sum for each stream, in a variable of its own, so that all stay in registers.

@@ -1,4 +1,4 @@
-// How fast one core reads memory that it read before: what products with few rows are judged against.
+// The speed at which one core reads memory that it has read before: the reference of matmuls with few rows.
 #ifndef TAILOR_BENCH_READ_BANDWIDTH_H_
 #define TAILOR_BENCH_READ_BANDWIDTH_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor::bench {
 
-// Reads `count` numbers but for a rest below `block`, with the widest loads of this CPU: blocks in order, each as eight
-// streams side by side. `block` is a multiple of 128; with 128 the memory is read from one end to the other.
+// Reads `count` numbers, rounded down to whole blocks, with the widest loads of this CPU: blocks in order, each as
+// eight parallel streams. `block` is a multiple of 128; with 128 the memory is read sequentially.
 float ReadOnce(const float* numbers, int64_t count, int64_t block);
 
 }  // namespace tailor::bench

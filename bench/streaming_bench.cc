@@ -1,4 +1,4 @@
-// Tensors that no cache holds: the bandwidth of a copy, and a chain of elementwise ops against it, on one thread.
+// Tensors larger than the caches: the bandwidth of a copy, and a chain of elementwise ops against it, on one thread.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace tailor::bench {
 namespace {
 
-// What a copy and the chain read and write.
+// Input and output of the copy and of the chain.
 struct Streams {
   int64_t count = BeyondCacheElements();
   Floats from = TouchedFloats(count), to = TouchedFloats(count);

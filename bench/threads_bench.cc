@@ -1,5 +1,5 @@
-// Two threads: what handing a region to the other one costs, the multiply-add peak of both, and products against it.
-// Elapsed times.
+// Two threads: the cost of fork and join, the multiply-add peak of both threads, and matmuls against that peak. Elapsed
+// times.
 #include <benchmark/benchmark.h>
 #include <immintrin.h>
 
@@ -21,8 +21,8 @@ namespace {
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A place where both threads wait for each other.
-class GridSync {
+// A barrier of both threads.
+class Barrier {
  public:
   void Attend(size_t worker) {
     came_.fetch_or(1u << worker);
@@ -35,7 +35,7 @@ class GridSync {
 
 // ---- Fork and join ----------------------------------------------------------------------------------
 
-// Two threads that write to one cache line in turn: what any word from one to the other and back takes.
+// Two threads write to one cache line in turn: the time of a round trip between them.
 class Rally {
  public:
   static constexpr uint32_t kTurns = 100;
@@ -51,10 +51,10 @@ class Rally {
     }
     if (worker == 0) seconds_ = (Now() - begin) / kTurns;
   }
-  double seconds() const { return seconds_; }  // a turn takes
+  double seconds() const { return seconds_; }  // per round trip
 
  private:
-  GridSync grid_sync_;
+  Barrier grid_sync_;
   alignas(64) std::atomic<uint32_t> ball_{0};
   double seconds_ = 0;
 };
@@ -65,19 +65,19 @@ double SecondsOfRoundTrip(ThreadTeam& team) {
   return rally.seconds();
 }
 
-// A region that ends when the worker has come, again and again, so that the worker still spins when the next opens. The
-// region is one round trip of the team's, and the meeting in it another.
+// A parallel region that ends when the worker has arrived, repeated, so that the worker still spins when the next one
+// begins. The fork is one round trip, and the barrier in the region another.
 void MeasureForkJoin(benchmark::State& state) {
   const OnAllCpus all_cpus;
   ThreadTeam team(2);
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
   constexpr int kRegions = 100;
-  const auto attend = [](void* data, size_t worker) { static_cast<GridSync*>(data)->Attend(worker); };
+  const auto attend = [](void* data, size_t worker) { static_cast<Barrier*>(data)->Attend(worker); };
   std::vector<double> nanoseconds, round_trips;
   for (auto _ : state) {
     const double begin = Now();
     for (int i = 0; i < kRegions; ++i) {
-      GridSync grid_sync;
+      Barrier grid_sync;
       team.TryRun(attend, &grid_sync, 2, /*sleep=*/false);
     }
     const double seconds = (Now() - begin) / kRegions;
@@ -90,9 +90,9 @@ void MeasureForkJoin(benchmark::State& state) {
 }
 BENCHMARK(MeasureForkJoin)->Name("fork_join")->UseManualTime()->Iterations(500);
 
-// ---- Products ---------------------------------------------------------------------------------------
+// ---- Matmuls ----------------------------------------------------------------------------------------
 
-// Multiply-adds of both threads at once: the sum of what each reaches from the moment that both are there.
+// Multiply-adds of both threads at the same time: the sum of their speeds, measured from a common start.
 class PeakOfTwo {
  public:
   double Flops() {
@@ -112,7 +112,7 @@ class PeakOfTwo {
  private:
   static constexpr int64_t kSteps = 600000;
   struct Round {
-    GridSync grid_sync;
+    Barrier grid_sync;
     double flops[2] = {0, 0};
   };
   ThreadTeam team_{2};
@@ -133,7 +133,7 @@ struct DotShape {
 };
 constexpr DotShape kShapes[] = {{672, 768, 768}, {1008, 1024, 1024}, {1024, 1024, 4096}, {2048, 2560, 2560}};
 
-// Each iteration runs the product, waits until its worker has gone to sleep, and runs the peak loop.
+// Each iteration runs the matmul, waits until its worker sleeps, and runs the peak loop.
 void MeasureDotOfTwo(benchmark::State& state, DotShape shape) {
   const OnAllCpus all_cpus;
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");

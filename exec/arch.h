@@ -1,4 +1,4 @@
-// What the runtime takes from an architecture of CPUs beside cpu_features.h. A new one is a header like arch_x86_64.h.
+// CPU-specific primitives of the runtime, besides cpu_features.h. A new architecture adds a header like arch_x86_64.h.
 #ifndef TAILOR_EXEC_ARCH_H_
 #define TAILOR_EXEC_ARCH_H_
 

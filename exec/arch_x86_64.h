@@ -1,4 +1,4 @@
-// See arch.h.
+// The x86-64 version of arch.h.
 #ifndef TAILOR_EXEC_ARCH_X86_64_H_
 #define TAILOR_EXEC_ARCH_X86_64_H_
 
@@ -6,7 +6,7 @@
 
 namespace tailor::arch {
 
-// Of a thread that spins: leaves the core to its other thread for a while.
+// For a spin loop: briefly yields the core's resources to its sibling hyperthread.
 inline void Pause() { _mm_pause(); }
 
 // A thread's floating-point control register: MXCSR.

@@ -17,7 +17,7 @@ std::string NameOfNumber(int32_t dtype) {
   return known ? NameOf(static_cast<DType>(dtype)) : "unknown (" + std::to_string(dtype) + ")";
 }
 
-// Bytes of a dense tensor of these dims, none negative; false where that leaves int64.
+// Size in bytes of a dense tensor with these dims, none of which is negative; false on overflow of int64.
 bool DenseBytes(DType dtype, const int64_t* dims, size_t rank, uint64_t* bytes) {
   int64_t total = SizeOf(dtype);
   bool empty = false, overflow = false;
@@ -32,7 +32,7 @@ bool DenseBytes(DType dtype, const int64_t* dims, size_t rank, uint64_t* bytes) 
   return true;
 }
 
-// Checks what needs no data: dtype, rank, dims and the size that they make.
+// Checks dtype, rank, dims and the size in bytes, without looking at data.
 Failure CheckType(const char* kind, const ProgramTensor& expected, const Tensor& tensor, const int64_t* dims,
                   uint64_t* bytes) {
   const auto rank = static_cast<int32_t>(expected.dims.size());
@@ -67,8 +67,8 @@ Failure CheckData(const char* kind, const ProgramTensor& expected, const Tensor&
   return {};
 }
 
-// Whether the strides are those of a dense tensor; the stride of a dim size of 1 has no meaning. None is dense outside
-// a dim size that is left open, or of dim sizes whose matmul leaves int64.
+// Whether the strides are those of a dense tensor; the stride of a dim of size 1 is ignored. A stride outside of an
+// open dim size, or of dims whose product overflows int64, is not dense.
 bool IsDense(const Tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t dense = 1;
@@ -81,14 +81,14 @@ bool IsDense(const Tensor& tensor) {
   return true;
 }
 
-// The memory of a strided tensor: bytes from its lowest to the end of its highest element, and how many of them lie
-// before `data`, as they do where a stride is negative.
-struct StridedDimSize {
+// The memory of a strided tensor: bytes from its lowest to the end of its highest element, and the part of them before
+// `data`, which is nonzero for negative strides.
+struct StridedSpan {
   uint64_t bytes, before;
 };
 
-// Nothing where the dim size does not fit int64. No dim is zero.
-std::optional<StridedDimSize> DimSizeOf(const Tensor& tensor, int size) {
+// nullopt on overflow of int64. Requires that no dim is zero.
+std::optional<StridedSpan> SpanOf(const Tensor& tensor, int size) {
   int64_t least = 0, most = 0;  // in elements, from `data`
   for (int32_t i = 0; i < tensor.rank; ++i) {
     int64_t reach = 0;
@@ -101,10 +101,10 @@ std::optional<StridedDimSize> DimSizeOf(const Tensor& tensor, int size) {
       __builtin_mul_overflow(count, int64_t{size}, &bytes)) {
     return {};
   }
-  return StridedDimSize{static_cast<uint64_t>(bytes), static_cast<uint64_t>(-least) * static_cast<uint64_t>(size)};
+  return StridedSpan{static_cast<uint64_t>(bytes), static_cast<uint64_t>(-least) * static_cast<uint64_t>(size)};
 }
 
-// Gathers a strided tensor into `to`, innermost dim last. No dim is zero.
+// Gathers a strided tensor into dense `to`. Requires that no dim is zero.
 std::byte* GatherStrided(const std::byte* from, const int64_t* dims, const int64_t* strides, size_t rank, int size,
                          std::byte* to) {
   if (rank == 0) {
@@ -137,9 +137,9 @@ Arguments::Arguments(const Program& signature, const Allocator& allocator, Devic
       dims_(RankSum(signature.inputs) + 2 * RankSum(signature.outputs)),
       in_memory_(signature.inputs.size()),
       outputs_(signature.outputs.size()),
-      apart_(signature.outputs.size()),
+      outside_donated_(signature.outputs.size()),
       strides_(signature.inputs.size() * kMaxRank) {
-  for (const int32_t output : apart) apart_[output] = true;
+  for (const int32_t output : apart) outside_donated_[output] = true;
   int64_t* next = dims_.data();
   for (const ProgramTensor& tensor : signature.inputs) {
     in_.push_back({nullptr, next});
@@ -177,7 +177,7 @@ Failure Arguments::SetInputs(InputList inputs, InputUse use) {
   return {};
 }
 
-// Whether the memory is where it is said to be, and the program can use it.
+// Whether the memory is on the stated device, and the program can use it.
 Failure Arguments::CheckMemory(const char* kind, const ProgramTensor& expected, const Memory& memory) const {
   if (memory.device != kHostMemory && memory.device != kDeviceMemory) {
     return Bad(kind, expected.name, "device is " + std::to_string(memory.device) + ", not 0 or 1");
@@ -201,8 +201,7 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, 
   if (!dense && use != InputUse::kCopyStrided) {
     return Bad("input", expected.name, "it is strided, but must be dense row-major (or set copy_strided)");
   }
-  const std::optional<StridedDimSize> dim_size =
-      dense ? StridedDimSize{bytes, 0} : DimSizeOf(tensor, SizeOf(expected.dtype));
+  const std::optional<StridedSpan> dim_size = dense ? StridedSpan{bytes, 0} : SpanOf(tensor, SizeOf(expected.dtype));
   if (!dim_size) return Bad("input", expected.name, "a stride is too large");
   if (Failure f = CheckData("input", expected, tensor, dim_size->bytes); !f.ok()) return f;
   in_memory_[i] = {static_cast<const std::byte*>(tensor.data) - dim_size->before, dim_size->bytes, device};
@@ -218,7 +217,7 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, 
 }
 
 Failure Arguments::AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes) {
-  // A copy of an earlier run to the device may still read what growing frees.
+  // An earlier run's copy to the device may still read the memory that Grow frees.
   if (stream_ != nullptr && bytes > copies_[i].size()) stream_->Wait();
   if (!copies_[i].Grow(bytes)) {
     return {Code::kResourceExhausted,
@@ -244,7 +243,7 @@ Failure Arguments::AddDeviceCopy(size_t i, uint64_t bytes) {
 
 bool Arguments::CopyStrided() {
   if (strided_.empty()) return true;
-  // Copies to the device may still read what is written here.
+  // Copies to the device may still read the memory written here.
   if (stream_ != nullptr && !stream_->Wait()) return false;
   for (const auto& [i, from] : strided_) {
     const ProgramTensor& tensor = signature_.inputs[i];
@@ -304,13 +303,13 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
                      "\": its data must be " + (use == OutputUse::kMayProvide ? "null or " : "") + "that input's");
     }
     Output& output = outputs_[i];
-    int64_t known[kMaxRank];  // the dims, with 0 for dim sizes that are left open
+    int64_t known[kMaxRank];  // the dims, with 0 for open dim sizes
     for (size_t d = 0; d < expected.dims.size(); ++d) {
       output.open |= tensor.dims[d] == kOpenDimSize;
       known[d] = tensor.dims[d] == kOpenDimSize ? 0 : tensor.dims[d];
     }
     if (output.open && use == OutputUse::kNeedDimSizes) {
-      return Bad("output", expected.name, "a dim size is left open (-1), but bound runs cannot tell it");
+      return Bad("output", expected.name, "a dim size is left open (-1), but bound runs need all dim sizes");
     }
     if (Failure f = CheckType("output", expected, tensor, known, &output.bytes); !f.ok()) return f;
     if (output.open) output.bytes = tensor.data_bytes;
@@ -331,13 +330,13 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
   return {};
 }
 
-// Outputs in host memory that a device writes go to the copy of the input that they share memory with, or to a buffer
-// of the session's; so do those that the program writes apart.
+// An output in host memory, written by a device, goes to the device copy of the input whose memory it shares, or to a
+// session buffer. An output in outside_donated_ always goes to a session buffer.
 void Arguments::SetTarget(size_t i) {
   Output& output = outputs_[i];
   output.target = output.data;
-  if (apart_[i]) output.target = nullptr;
-  if (apart_[i] || stream_ == nullptr || output.device == kDeviceMemory || output.bytes == 0) return;
+  if (outside_donated_[i]) output.target = nullptr;
+  if (outside_donated_[i] || stream_ == nullptr || output.device == kDeviceMemory || output.bytes == 0) return;
   const int32_t input = signature_.outputs[i].memory_of;
   output.target = input >= 0 && in_memory_[input].bytes > 0 ? in_[input].data : nullptr;
 }
@@ -382,7 +381,7 @@ Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) cons
   return {};
 }
 
-// Of output i where it is in `memory`, the library's own or the caller's.
+// Checks output i, which is in `memory`: the library's own (`own`) or the caller's.
 Failure Arguments::CheckOverlap(size_t i, const Memory& memory, bool own,
                                 const std::vector<GrowingBuffer>& provided) const {
   const std::string& name = signature_.outputs[i].name;

@@ -1,6 +1,6 @@
-// Arguments: one run's tensors, checked against the signature and in the form that generated code reads.
-// Holds all the memory that this takes, so that setting them again allocates nothing. For a program on a device,
-// tensors in host memory have a place on the device too, and are copied before and after runs.
+// Arguments: one run's tensors, checked against the signature and laid out as generated code reads them. Keeps all its
+// memory, so that setting arguments again allocates nothing. For a program on a device, tensors in host memory also get
+// device buffers, and are copied before and after runs.
 #ifndef TAILOR_EXEC_ARGUMENTS_H_
 #define TAILOR_EXEC_ARGUMENTS_H_
 
@@ -16,56 +16,57 @@
 
 namespace tailor {
 
-// What of the inputs is looked at, and how.
+// How inputs are checked and used.
 enum class InputUse {
-  kShapesOnly,   // dtype, rank and dims: to plan and to reserve
-  kDense,        // strided inputs are refused
+  kShapesOnly,   // dtype, rank and dims only: for plan and reserve
+  kDense,        // strided inputs are rejected
   kCopyStrided,  // strided inputs are copied before each run
 };
 
 enum class OutputUse {
   kMayProvide,  // data null: the session provides the buffer
   kNeedData,
-  kNeedDimSizes,  // data, and no dim size left open
+  kNeedDimSizes,  // data, and no open dim size
 };
 
-// An output's dim size that the run tells.
+// A dim size of an output that the caller leaves open; the run fills it in.
 inline constexpr int64_t kOpenDimSize = -1;
 
 class Arguments {
  public:
-  // An output as the caller wants it.
+  // An output as requested by the caller.
   struct Output {
-    void* data = nullptr;    // null: to be provided
-    void* target = nullptr;  // where runs write it; null: to be provided, and copied to data where that is not null
+    void* data = nullptr;    // null: the session provides the buffer
+    void* target = nullptr;  // where runs write; null: the session's buffer, copied to non-null data after the run
     uint64_t capacity = 0;
-    uint64_t bytes = 0;  // what the caller's dims need; the capacity where dim sizes are open
+    uint64_t bytes = 0;  // size by the caller's dims, in bytes; the capacity if a dim size is open
     bool open = false;
-    bool given = false;            // by the caller: that of an input of which the caller says nothing is not
+    bool given = false;            // by the caller; false for an output placed in its donated input by default
     int64_t device = kHostMemory;  // where data is
     const int64_t* dims = nullptr;
   };
 
-  // `stream` is where the program runs, null on the host; there it writes the outputs `apart` (Variant::outputs_apart)
-  // elsewhere. All but the latter outlive this.
+  // `stream` is where the program runs, or null on the host. `apart` are outputs that a device program writes outside
+  // of their donated input (Variant::outputs_to_copy). All arguments but `apart` outlive this.
   Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream = nullptr,
             const std::vector<int32_t>& apart = {});
 
-  // Failures are INVALID_ARGUMENT and name the tensor, or RESOURCE_EXHAUSTED; then the contents are unusable
-  // until set again. Dim sizes other than negative ones are the generated checks' to judge. Inputs come first: an
-  // output that is in the memory of one goes there.
+  // Set inputs first: outputs may be placed in their memory. Negative dim sizes are rejected here; generated checks
+  // verify all others. Errors: INVALID_ARGUMENT naming the tensor, or RESOURCE_EXHAUSTED; the contents are then
+  // unusable until set again.
   Failure SetInputs(InputList inputs, InputUse use);
   Failure SetOutputs(OutputList outputs, OutputUse use);
-  // Outputs may overlap neither inputs nor each other, but for an input in whose memory one is, and donated inputs no
-  // other input; outputs to be provided are written to `provided`, by output. Both must be set.
+  // Checks that no output overlaps an input (except the one whose memory it shares) or another output, and that donated
+  // inputs overlap no other input. `provided` are the session's output buffers, by output index. Requires inputs and
+  // outputs to be set.
   Failure CheckOverlap(const std::vector<GrowingBuffer>& provided) const;
 
-  // Makes the copies of inputs, dense ones of strided inputs and those on the device, from what the caller's memory
-  // holds now. False where the device fails.
+  // Copies inputs from the caller's memory: strided ones to dense buffers, host ones to the device. False if the device
+  // fails.
   bool CopyInputs();
-  // After a run: copies outputs that were written elsewhere to the caller's memory. False where the device fails.
+  // After a run: copies outputs that were written elsewhere to the caller's memory. False if the device fails.
   bool CopyOutputs();
-  // Forgets where outputs go, so that generated code asks for each anew.
+  // Clears the output addresses, so that generated code requests each again.
   void ClearOutputs() {
     for (TensorArg& arg : out_) arg.data = nullptr;
   }
@@ -74,11 +75,11 @@ class Arguments {
   TensorArg* out() { return out_.data(); }
   const Output& output(size_t i) const { return outputs_[i]; }
   size_t output_rank(size_t i) const { return signature_.outputs[i].dims.size(); }
-  // Of the dims that a run has computed.
+  // Size in bytes by the dims that the run computed.
   uint64_t output_bytes(size_t i) const;
 
  private:
-  // Where the caller keeps an input.
+  // The caller's memory of an input.
   struct Memory {
     const void* data = nullptr;
     uint64_t bytes = 0;
@@ -95,13 +96,13 @@ class Arguments {
   bool CopyStrided();
   void SetTarget(size_t output);
 
-  // A dense copy of an input, whose first element is at `from`.
+  // A strided input to copy; its first element is at `from`.
   struct StridedCopy {
     size_t input;
     const void* from;
   };
 
-  // A copy of an input on the device.
+  // An input to copy to the device.
   struct DeviceCopy {
     size_t input;
     const void* from;
@@ -110,17 +111,17 @@ class Arguments {
 
   const Program& signature_;
   DeviceStream* const stream_;
-  std::vector<int64_t> dims_;  // of all inputs, outputs as computed, outputs as wanted
+  std::vector<int64_t> dims_;  // of all inputs, of outputs as computed, of outputs as requested
   std::vector<TensorArg> in_, out_;
   std::vector<Memory> in_memory_;
   std::vector<Output> outputs_;
-  std::vector<bool> apart_;  // by output
+  std::vector<bool> outside_donated_;  // by output
   std::vector<int64_t*> wanted_dims_;
   std::vector<int64_t> strides_;              // kMaxRank per input
   std::vector<GrowingBuffer> copies_;         // by input
-  std::vector<StridedCopy> strided_;          // has capacity for all
-  std::vector<GrowingBuffer> device_copies_;  // by input; none on the host
-  std::vector<DeviceCopy> uploads_;           // has capacity for all
+  std::vector<StridedCopy> strided_;          // capacity for all inputs
+  std::vector<GrowingBuffer> device_copies_;  // by input; empty on the host
+  std::vector<DeviceCopy> uploads_;           // capacity for all inputs
 };
 
 }  // namespace tailor

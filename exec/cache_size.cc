@@ -24,7 +24,7 @@ int64_t CacheBytesOf(std::string_view size) {
 }
 
 int64_t LastCacheBytes() {
-  // What one core reaches. The C library's _SC_LEVEL3_CACHE_SIZE is, on processors of several dies, what all have.
+  // The cache that one core reaches. On processors of several dies the C library's _SC_LEVEL3_CACHE_SIZE is the total.
   static const int64_t bytes = [] {
     std::FILE* file = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
     if (file == nullptr) return int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)};

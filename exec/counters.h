@@ -1,4 +1,4 @@
-// Process-wide counters that tests of "no growth" read.
+// Process-wide counters, for tests that nothing grows or is compiled again.
 #ifndef TAILOR_EXEC_COUNTERS_H_
 #define TAILOR_EXEC_COUNTERS_H_
 
@@ -13,13 +13,13 @@ struct Counters {
   uint64_t runs = 0;
 };
 
-// Safe at any time; counts of runs under way elsewhere may be one behind.
+// Thread-safe. The counts of concurrent runs may lag by one.
 Counters ReadCounters();
 
 void CountImageLinked();
 void CountWorkspaceGrowth();
 
-// Counts the runs of one session: written by its one thread without a locked instruction, read by anyone.
+// Counts the runs of one session. Written by the session's thread without a locked instruction, read by any thread.
 class RunCounter {
  public:
   RunCounter();
@@ -31,7 +31,7 @@ class RunCounter {
  private:
   friend Counters ReadCounters();
   std::atomic<uint64_t> runs_{0};
-  RunCounter* previous_ = nullptr;  // in the list of all living counters
+  RunCounter* previous_ = nullptr;  // in the list of all live counters
   RunCounter* next_ = nullptr;
 };
 

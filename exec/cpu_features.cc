@@ -7,7 +7,7 @@
 namespace tailor {
 namespace {
 
-// Bits of XCR0: the register state that a feature lives in.
+// Bits of XCR0: the register state that a feature needs.
 enum State : uint64_t {
   kNone = 0,
   kYmm = 0x6,          // SSE and AVX
@@ -49,7 +49,7 @@ constexpr Feature kFeatures[] = {
     {"avxvnniint8", &CpuId::leaf7_1_edx, 4, kYmm}, {"avxneconvert", &CpuId::leaf7_1_edx, 5, kYmm},
 };
 
-// Why `name` cannot be used, or "".
+// The reason why `name` cannot be used, or "".
 std::string WhyMissing(const CpuId& cpu, std::string_view name) {
   const auto* feature =
       std::find_if(std::begin(kFeatures), std::end(kFeatures), [name](const Feature& f) { return f.name == name; });
@@ -66,7 +66,7 @@ bool HasAll(const CpuId& cpu, std::initializer_list<std::string_view> names) {
   return std::all_of(names.begin(), names.end(), [&](std::string_view n) { return WhyMissing(cpu, n).empty(); });
 }
 
-// XGETBV without requiring its instruction set of this whole file.
+// XGETBV, without requiring its instruction set for this whole file.
 uint64_t ReadXcr0() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

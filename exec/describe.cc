@@ -6,7 +6,7 @@
 namespace tailor {
 namespace {
 
-// Writes JSON; commas come by themselves. Strings are UTF-8, as the validator made sure.
+// Writes JSON and inserts commas. Strings are UTF-8, as the validator ensures.
 class JsonWriter {
  public:
   void BeginObject() { Open('{'); }
@@ -176,12 +176,13 @@ void WriteVariant(const Program& program, const Variant& variant, bool in_use, J
   json->Array("features", variant.features, [&](const std::string& feature) { json->String(feature); });
   json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
   json->Field("shape_cache_slots", static_cast<int64_t>(variant.shape_cache_slots));
-  json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
+  json->Field("growable_blocks", static_cast<int64_t>(variant.growable_blocks));
   if (!variant.device_images.empty()) {
     json->Key("reads_back");
     json->Bool(variant.reads_back);
-    if (!variant.outputs_apart.empty()) {
-      json->Array("outputs_apart", variant.outputs_apart, [&](int32_t o) { json->String(program.outputs[o].name); });
+    if (!variant.outputs_to_copy.empty()) {
+      json->Array("outputs_to_copy", variant.outputs_to_copy,
+                  [&](int32_t o) { json->String(program.outputs[o].name); });
     }
     json->Array("device_images", variant.device_images, [&](const DeviceImage& i) { WriteDeviceImage(i, json); });
     json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });

@@ -1,5 +1,5 @@
-// The whole of a program as JSON, for people and tools: symbols, signature, facts, checks, constants, variants with
-// their launches, provenance, sizes.
+// Describes a program as JSON, for people and tools: symbols, signature, facts, checks, constants, variants with their
+// launches, provenance, sizes.
 #ifndef TAILOR_EXEC_DESCRIBE_H_
 #define TAILOR_EXEC_DESCRIBE_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// `in_use` is one of program.variants, or null; `artifact_bytes` is the size of the file, `constants_hash` stands for
-// the bytes of all constants, in hex.
+// `in_use` is one of program.variants, or null. `artifact_bytes` is the size of the file; `constants_hash` is the hash
+// of all constants' bytes, in hex.
 std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes,
                            const std::string& constants_hash);
 

@@ -12,7 +12,7 @@
 namespace tailor {
 namespace {
 
-// Why `variant` cannot run there, whatever the device says; empty where it may.
+// The reasons why `variant` cannot run on `cpu` and this kind of device, before the device is asked; empty if it may.
 std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu, const Device* device) {
   const bool for_device = !variant.device_images.empty();
   if (for_device != (device != nullptr)) {
@@ -35,7 +35,7 @@ std::string Joined(const std::vector<std::string>& parts, const char* separator)
   return text;
 }
 
-// A variant that runs there, and what it is on the device where there is one.
+// A variant that can run, and its program on the device, if any.
 struct Selected {
   const Variant* variant = nullptr;
   std::unique_ptr<DeviceProgram> on_device;
@@ -75,7 +75,7 @@ Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& pr
     : runtime_(std::move(runtime)),
       program_(program),
       variant_(variant),
-      costs_(&CostsOfFamily(variant->machine_costs, CpuFamily(cpu), variant->costs)),
+      costs_(&CostsForFamily(variant->machine_costs, CpuFamily(cpu), variant->costs)),
       sessions_(std::make_unique<SessionPool>(*this)) {
   constants_.reserve(program.constants.size());
   for (const ProgramConstant& constant : program.constants) {

@@ -1,6 +1,5 @@
-// Executable: a program made ready to run: its best variant mapped executable, its constants in place, its kernels
-// loaded where it runs on a device.
-// Immutable, used from many threads at once.
+// Executable: a loaded program: its best variant mapped executable, its constants in place, its kernels loaded on the
+// device. Immutable and thread-safe.
 #ifndef TAILOR_EXEC_EXECUTABLE_H_
 #define TAILOR_EXEC_EXECUTABLE_H_
 
@@ -24,10 +23,9 @@ class SessionPool;
 
 class Executable {
  public:
-  // Takes the first variant for that kind of device (null: the host) whose host program `cpu` can run, or the one named
-  // `target` where that is not empty. FAILED_PRECONDITION lists every reason of every variant; NOT_FOUND is for an
-  // unknown target.
-  // `program` outlives the executable.
+  // Selects the first variant for this kind of device (null: the host) whose host program `cpu` can run, or the variant
+  // named by a nonempty `target`. FAILED_PRECONDITION lists every reason of every variant; NOT_FOUND for an unknown
+  // target. `program` outlives the executable.
   static Failure Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
                         std::string_view target, const Device* device, std::unique_ptr<Executable>* out);
   Executable(const Executable&) = delete;
@@ -36,20 +34,20 @@ class Executable {
 
   const Program& program() const { return program_; }
   const Variant& variant() const { return *variant_; }
-  const CostProfile& costs() const { return *costs_; }  // of the variant, for this machine
+  const CostProfile& costs() const { return *costs_; }  // the variant's cost profile for this machine
   const Runtime& runtime() const { return *runtime_; }
-  const DeviceProgram* device() const { return device_.get(); }  // null: it runs on the host
-  // By index, in the memory of the device.
+  const DeviceProgram* device() const { return device_.get(); }  // null: on the host
+  // Addresses by constant index, in the memory of the device or host.
   const void* const* constants() const { return device_ != nullptr ? device_->constants() : constants_.data(); }
   RunFn run() const { return image_.At<RunFn>(variant_->run_offset); }
   PlanFn plan() const { return image_.At<PlanFn>(variant_->plan_offset); }
 
-  // Fills rank, dtype and dims of `outputs`, the workspace of a session with `threads` threads, and the version of each
-  // launch (-1: data tells) where `versions` is not null.
+  // Computes rank, dtype and dims of `outputs`, the workspace bytes of a session with `threads` threads, and, if
+  // `versions` is not null, the version of each launch (-1: data-dependent).
   Failure Plan(InputList inputs, OutputList outputs, uint64_t threads, int32_t* versions,
                uint64_t* workspace_bytes) const;
 
-  // One run on the caller's thread, with a session borrowed from a fixed number of them.
+  // Runs once on the caller's thread, with a session borrowed from a fixed-size pool.
   Failure Run(InputList inputs, OutputList outputs) const;
 
  private:
@@ -60,7 +58,7 @@ class Executable {
   const Variant* const variant_;
   const CostProfile* const costs_;
   MappedImage image_;
-  std::vector<const void*> constants_;  // in the host's memory
+  std::vector<const void*> constants_;  // in host memory
   std::unique_ptr<DeviceProgram> device_;
   std::unique_ptr<SessionPool> sessions_;
 };

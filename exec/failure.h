@@ -1,5 +1,5 @@
-// Failure: how the runtime reports errors inside itself. No exceptions, no Abseil. The C glue turns
-// it into tailor_status (the one conversion point, api/runtime_status.cc).
+// Failure: the runtime's error type. No exceptions, no Abseil. The C glue converts it to tailor_status (the one
+// conversion point, api/runtime_status.cc).
 #ifndef TAILOR_EXEC_FAILURE_H_
 #define TAILOR_EXEC_FAILURE_H_
 

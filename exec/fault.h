@@ -1,5 +1,5 @@
-// Fault: what went wrong inside a run, as plain numbers. Generated code must not meet allocation or
-// exceptions, so callbacks note a fault, and it becomes a Failure after the run has returned.
+// Fault: an error inside a run, as plain numbers. Callbacks of generated code must not allocate or throw, so they
+// record a fault, which becomes a Failure after the run has returned.
 #ifndef TAILOR_EXEC_FAULT_H_
 #define TAILOR_EXEC_FAULT_H_
 
@@ -10,20 +10,20 @@
 
 namespace tailor {
 
-// What generated code names by a number, for Fault::Kind::kNumber.
-enum class Numbered : int32_t { kOutput, kBlock, kKernel, kDevice };
+// Kinds of numbered things in generated code, for Fault::Kind::kNumber.
+enum class IndexKind : int32_t { kOutput, kBlock, kKernel, kDevice };
 
 struct Fault {
   enum class Kind : uint8_t {
     kNone,
     kCheck,         // check `index` failed with lhs, rhs
-    kWorkspace,     // no workspace of lhs bytes
-    kOutputMemory,  // no lhs bytes for output `index`
-    kOutputDim,     // output `index`, dim `dim`: the caller wants lhs, the result has rhs
-    kOutputBytes,   // output `index`: the caller gives lhs bytes, the result has rhs
-    kDevice,        // the device failed: its stream knows why
+    kWorkspace,     // a workspace of lhs bytes cannot be allocated
+    kOutputMemory,  // lhs bytes for output `index` cannot be allocated
+    kOutputDim,     // output `index`, dim `dim`: the caller requests lhs, the result has rhs
+    kOutputBytes,   // output `index`: the caller's buffer has lhs bytes, the result rhs
+    kDevice,        // the device failed; its stream has the reason
     kProvider,      // the product provider failed with code lhs
-    kNumber,        // the program named Numbered(index) number lhs, of which there are rhs
+    kNumber,        // the program used IndexKind(index) number lhs, which is not below rhs
   };
   Kind kind = Kind::kNone;
   int32_t index = 0;
@@ -32,12 +32,12 @@ struct Fault {
   int64_t rhs = 0;
 };
 
-// Reads the record in which kernels of a device report the first fault that one of them finds, the four shape cache words from
-// Variant::fault_word on: id of the check + 1, lhs, rhs, unused; all zero where there is none. Clears it. Requires that
-// the host has waited for the kernels. False where there is no fault.
+// Takes the fault record of device kernels, the four shape cache words from Variant::fault_word on. Kernels store the
+// first fault there: check id + 1, lhs, rhs, unused; all zero means no fault. Clears the record. Returns false if there
+// is no fault. Requires that the host has waited for the kernels.
 bool TakeFault(volatile int64_t* record, Fault* out);
 
-// The fault in the user's words: a check's message with {lhs} and {rhs} filled in. kNone, or numbers that
+// The fault as a message for the user: a check's message with {lhs} and {rhs} filled in. kNone, and numbers that
 // `program` does not have, are INTERNAL.
 Failure DescribeFault(const Program& program, const Fault& fault);
 

@@ -1,4 +1,4 @@
-// The floating-point mode of a thread.
+// The floating-point mode of the calling thread during runs.
 #ifndef TAILOR_EXEC_FLOAT_MODE_H_
 #define TAILOR_EXEC_FLOAT_MODE_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor {
 
-// While it lives: round to nearest, denormals kept, every exception masked. Restores what the thread had.
-// Costs a read only where the thread is in that mode already, as most are.
+// Sets a scope's mode: round to nearest, denormals kept, every exception masked. Restores the thread's mode at the end.
+// Costs one register read if the thread is in this mode already, as most are.
 class DefaultFloatMode {
  public:
   DefaultFloatMode() : saved_(arch::ReadFloatControl()) {

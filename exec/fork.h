@@ -1,4 +1,4 @@
-// What forking asks for: threads do not survive in the child, and locks that others held stay locked there.
+// Support for fork(): threads do not survive in the child, and locks that other threads held stay locked there.
 #ifndef TAILOR_EXEC_FORK_H_
 #define TAILOR_EXEC_FORK_H_
 
@@ -7,11 +7,11 @@
 
 namespace tailor {
 
-// The one lock for rare bookkeeping (making sessions, reading counters); free in a forked child.
+// The lock for rare bookkeeping (creating sessions, reading counters). It is unlocked in a forked child.
 std::mutex& BookkeepingMutex();
 
-// How often this process is a fork of the one that loaded the library: threads made in another generation
-// do not exist here.
+// The number of forks between the process that loaded the library and this one. Threads of another generation do not
+// exist in this process.
 uint64_t ForkGeneration();
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// MappedImage: a variant's machine code, mapped read+execute. Never writable and executable at once.
+// MappedImage: a variant's machine code, mapped read+execute. Never writable and executable at the same time.
 #ifndef TAILOR_EXEC_IMAGE_H_
 #define TAILOR_EXEC_IMAGE_H_
 
@@ -17,7 +17,7 @@ class MappedImage {
   MappedImage& operator=(const MappedImage&) = delete;
   ~MappedImage();
 
-  // Copies `code` into pages of its own and makes them executable. Called once.
+  // Copies `code` into new pages and makes them executable. Called once.
   Failure Map(std::span<const std::byte> code);
 
   // The function at `offset`, which lies within the code.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHugePage = 2 * 1024 * 1024;
 
-// Large buffers are aligned to huge pages and ask for them: fewer TLB misses.
+// Large buffers are aligned to huge pages and request them, to reduce TLB misses.
 void* AllocateFromLibc(size_t bytes) {
   const bool large = bytes >= 2 * kHugePage;
   void* data = nullptr;

@@ -1,4 +1,4 @@
-// The library's own memory at run time (workspaces, outputs, copies): from the host's allocator or the C library's.
+// The library's own memory at run time (workspaces, outputs, copies), from the host's allocator or the C library's.
 #ifndef TAILOR_EXEC_MEMORY_H_
 #define TAILOR_EXEC_MEMORY_H_
 
@@ -7,7 +7,7 @@
 
 namespace tailor {
 
-// A host's functions, both set or both null; safe from any thread.
+// The host's allocator functions, both set or both null; thread-safe.
 struct Allocator {
   void* (*allocate)(void* user, size_t bytes, size_t alignment) = nullptr;
   void (*deallocate)(void* user, void* data, size_t bytes) = nullptr;
@@ -16,10 +16,10 @@ struct Allocator {
 
 inline constexpr size_t kBufferAlignment = 64;
 
-// Where tensors without elements point, so that generated code never meets a null address.
+// A non-null address for tensors without elements.
 void* EmptyTensorData();
 
-// Memory that only grows, exactly to what is asked for. Every growth counts in Counters::workspace_growths.
+// Memory that only grows, to exactly the requested size. Every growth counts in Counters::workspace_growths.
 class GrowingBuffer {
  public:
   explicit GrowingBuffer(const Allocator& allocator) : allocator_(&allocator) {}
@@ -27,7 +27,7 @@ class GrowingBuffer {
   GrowingBuffer& operator=(GrowingBuffer&&) = delete;
   ~GrowingBuffer() { Free(); }
 
-  // At least `bytes` large from here on; contents are not kept. On false it holds nothing.
+  // Makes the buffer at least `bytes` large; contents are lost. On false it is empty.
   bool Grow(uint64_t bytes);
   uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }

@@ -5,8 +5,8 @@
 
 namespace tailor {
 
-// Two references, of which the device drops one when it calls. One that fails never does: what it may still look at
-// stays.
+// Has two references; the device drops one when it calls. A device that fails never does, so what it may still access
+// stays allocated.
 struct Notifications::Pending {
   Ended ended;
   void* user;
@@ -38,7 +38,7 @@ bool Notifications::Add(DeviceStream& stream, Ended ended, void* user) {
   return true;
 }
 
-void Notifications::Settle() {
+void Notifications::CallPending() {
   for (Pending* pending : pending_) {
     pending->Call();
     pending->Drop();

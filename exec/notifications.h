@@ -1,5 +1,5 @@
-// Notifications: who is to be told that the work of a stream has ended, where the device tells, but for one that fails.
-// Used by one thread at a time; the device calls on threads of its own.
+// Notifications: callbacks for the end of a stream's work. The device makes the calls, except after a failure, when
+// CallPending does. Used by one thread at a time; the device calls on its own threads.
 #ifndef TAILOR_EXEC_NOTIFICATIONS_H_
 #define TAILOR_EXEC_NOTIFICATIONS_H_
 
@@ -15,20 +15,20 @@ class Notifications {
 
   Notifications() = default;
   Notifications(const Notifications&) = delete;
-  // The work has ended.
-  ~Notifications() { Settle(); }
+  // Requires that the work has ended.
+  ~Notifications() { CallPending(); }
 
-  // Has ended(user) called once, when all work asked for in `stream` is done. False where the device fails: then it is
-  // not called.
+  // Has ended(user) called once, when all work enqueued in `stream` is done. If the device fails, returns false and
+  // does not call it.
   bool Add(DeviceStream& stream, Ended ended, void* user);
-  // Where all work has ended, or the device has failed: calls who was not yet.
-  void Settle();
+  // Makes all outstanding calls. Requires that all work has ended or the device has failed.
+  void CallPending();
 
  private:
   struct Pending;
   void ForgetCalled();
 
-  std::vector<Pending*> pending_;  // one reference to each
+  std::vector<Pending*> pending_;  // one reference each
 };
 
 }  // namespace tailor

@@ -21,7 +21,7 @@ class ChoiceParser {
   }
 
  private:
-  // The next line that says something; "" at the end.
+  // Moves to the next line that is neither empty nor a comment; "" at the end.
   void Advance() {
     line_ = {};
     while (!rest_.empty() && (line_.empty() || line_.front() == '#')) {
@@ -36,7 +36,7 @@ class ChoiceParser {
     if (wrong_.empty()) wrong_ = "line " + std::to_string(number_) + ": " + what;
   }
 
-  // What the line says, which stands `depth` levels in.
+  // The text of the line, which must be indented by `depth` levels.
   std::string_view Said(int depth) {
     const size_t margin = std::min(line_.find_first_not_of(' '), line_.size());
     if (line_.empty()) Fail("a branch is missing");

@@ -1,6 +1,6 @@
-// Which matmuls a provider computes: all of them, or those that a decision tree (BladeDISC section 5.2.2) over their
-// dim sizes names, as `tailor tune provider` learns it from measured times. Its text has a line for each node, the
-// children of one two spaces further in:
+// ProductChoice: which matmuls a product provider computes: all, or those selected by a decision tree over their dim
+// sizes (BladeDISC section 5.2.2), as learned by `tailor tune provider` from measured times. The text has one line per
+// node; children are indented by two spaces:
 //
 //   if m <= 24.5
 //     own
@@ -23,21 +23,21 @@ namespace tailor {
 class ProductChoice {
  public:
   static constexpr int kMostDepth = 32;
-  // What nodes compare. m counts the rows of the whole batch.
+  // Features that nodes compare. m counts the rows of the whole batch.
   static constexpr std::string_view kFeatures[] = {"m", "n", "k", "n * k"};
 
-  // Replaces the choice by that of `text`, where lines that begin with '#' and empty ones say nothing. Returns "", or
-  // what is wrong, naming the line: then nothing changed.
+  // Replaces the choice by the tree in `text`; empty lines and lines that begin with '#' are ignored. Returns "", or an
+  // error naming the line; then nothing changed.
   std::string Parse(std::string_view text);
-  // Without a tree: true.
+  // Always true without a tree.
   bool Takes(const GemmArgs& gemm) const;
 
  private:
   struct Node {
     int feature = -1;  // -1: a leaf
     double threshold = 0;
-    int above = -1;      // the node for greater values; that for others is the next one
-    bool takes = false;  // of a leaf
+    int above = -1;      // index of the node for greater values; the next node is for the others
+    bool takes = false;  // leaf: the provider computes it
   };
   std::vector<Node> nodes_;
   friend class ChoiceParser;

@@ -7,12 +7,12 @@ const tailor_product* ToC(const GemmArgs& gemm) { return reinterpret_cast<const 
 
 }  // namespace
 
-bool IsAskedFor(const ProductProvider& provider, const GemmArgs& gemm) {
+bool IsSelected(const ProductProvider& provider, const GemmArgs& gemm) {
   return gemm.batch >= 1 && gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && provider.choice.Takes(gemm);
 }
 
-bool TakesGemm(const ProductProvider& provider, const GemmArgs& gemm) {
-  return provider.take != nullptr && IsAskedFor(provider, gemm) && provider.take(provider.user, ToC(gemm)) != 0;
+bool AcceptsGemm(const ProductProvider& provider, const GemmArgs& gemm) {
+  return provider.take != nullptr && IsSelected(provider, gemm) && provider.take(provider.user, ToC(gemm)) != 0;
 }
 
 int32_t Multiply(const ProductProvider& provider, const GemmArgs& gemm) {

@@ -1,5 +1,5 @@
-// A library that computes matrix matmuls for programs which offer them (RtApi::offer, DISC section 4.5). Plain
-// function pointers of the host's; they are called on any thread.
+// ProductProvider: a library that computes matmuls for programs that offer them (RtApi::offer, DISC section 4.5). Plain
+// function pointers of the host, called on any thread.
 #ifndef TAILOR_EXEC_PRODUCT_PROVIDER_H_
 #define TAILOR_EXEC_PRODUCT_PROVIDER_H_
 
@@ -14,18 +14,18 @@ namespace tailor {
 
 struct ProductProvider {
   void* user = nullptr;
-  // Whether it computes such matmuls; not 0 promises that.
+  // Whether it will compute such matmuls; nonzero is a promise.
   int32_t (*take)(void* user, const tailor_product* gemm) = nullptr;
-  int32_t (*multiply)(void* user, const tailor_product* gemm) = nullptr;  // 0: done
-  void (*forget)(void* user, const void* rhs) = nullptr;                  // that constant is gone; may be null
-  ProductChoice choice;                                                   // which matmuls it is asked for
+  int32_t (*multiply)(void* user, const tailor_product* gemm) = nullptr;  // 0: success
+  void (*forget)(void* user, const void* rhs) = nullptr;                  // the constant is freed; may be null
+  ProductChoice choice;                                                   // which matmuls to offer
 };
 
-// Whether `matmul` has elements and is one of the provider's choice.
-bool IsAskedFor(const ProductProvider& provider, const GemmArgs& gemm);
-// Whether `provider` takes `matmul`, which it is then asked for.
-bool TakesGemm(const ProductProvider& provider, const GemmArgs& gemm);
-// Its return code.
+// Whether the matmul is not empty and the provider's choice selects it.
+bool IsSelected(const ProductProvider& provider, const GemmArgs& gemm);
+// Whether the matmul is selected and `provider` accepts it.
+bool AcceptsGemm(const ProductProvider& provider, const GemmArgs& gemm);
+// Returns the provider's code.
 int32_t Multiply(const ProductProvider& provider, const GemmArgs& gemm);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Giving a program the cost profile of the machine at hand, in place of the one that it was compiled with.
+// Replaces a program's cost profile by one of the machine at hand.
 #ifndef TAILOR_EXEC_REPLACE_COSTS_H_
 #define TAILOR_EXEC_REPLACE_COSTS_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// Every variant chooses by the profile in `text` (codegen/contract/cost_profile.h) from then on. INVALID_ARGUMENT names
-// the line that is wrong; nothing changed then.
+// Makes every variant use the profile in `text` (codegen/contract/cost_profile.h). INVALID_ARGUMENT naming the wrong
+// line; then nothing changed.
 Failure ReplaceCosts(std::string_view text, Program* program);
 
 }  // namespace tailor

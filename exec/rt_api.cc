@@ -16,19 +16,19 @@ int32_t Note(RtContext* context, const Fault& fault) {
   return 1;
 }
 
-// Notes a number that is not below `count`. Generated code comes from a file: what it names is checked as the file is.
-int32_t NoteNumber(RtContext* context, Numbered kind, int64_t number, uint64_t count) {
+// Records a number that is not below `count`. Generated code is read from a file, so its numbers are checked too.
+int32_t NoteNumber(RtContext* context, IndexKind kind, int64_t number, uint64_t count) {
   return Note(context, {Fault::Kind::kNumber, static_cast<int32_t>(kind), 0, number, static_cast<int64_t>(count)});
 }
 
-// Negative numbers are large ones.
+// Negative numbers convert to large ones.
 bool Below(int32_t number, uint64_t count) { return static_cast<uint32_t>(number) < count; }
 
 int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
   const RunState& state = StateOf(context);
   GrowingBuffer& workspace = *state.workspace;
   if (device < 0 || device > 1) [[unlikely]]
-    return NoteNumber(context, Numbered::kDevice, device, 2);
+    return NoteNumber(context, IndexKind::kDevice, device, 2);
   const bool grown = device == (state.stream != nullptr ? 1 : 0) && workspace.Grow(bytes);
   context->workspace = workspace.data();
   context->workspace_bytes = workspace.size();
@@ -51,7 +51,7 @@ int32_t CheckWanted(RtContext* context, int32_t index, const int64_t* dims, size
 int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes) {
   RunState& state = StateOf(context);
   if (!Below(index, state.outputs->size())) [[unlikely]]
-    return NoteNumber(context, Numbered::kOutput, index, state.outputs->size());
+    return NoteNumber(context, IndexKind::kOutput, index, state.outputs->size());
   const Arguments::Output& wanted = state.arguments->output(index);
   if (wanted.data != nullptr) {
     if (int32_t bad = CheckWanted(context, index, out[index].dims, state.arguments->output_rank(index), bytes)) {
@@ -73,9 +73,9 @@ int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes
 int32_t Block(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes) {
   std::vector<GrowingBuffer>& blocks = *StateOf(context).blocks;
   if (!Below(number, blocks.size())) [[unlikely]]
-    return NoteNumber(context, Numbered::kBlock, number, blocks.size());
+    return NoteNumber(context, IndexKind::kBlock, number, blocks.size());
   GrowingBuffer& block = blocks[number];
-  // By half at least: what grows turn by turn is allocated anew a few times only.
+  // Grows by at least half, so that a repeatedly growing block is reallocated only a few times.
   const bool grown = bytes <= block.size() || block.Grow(std::max(bytes, block.size() / 2 * 3));
   out->data = block.size() > 0 ? block.data() : EmptyTensorData();
   return grown ? 0 : Note(context, {Fault::Kind::kWorkspace, 0, 0, static_cast<int64_t>(bytes), 0});
@@ -85,15 +85,14 @@ int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
   return Note(context, {Fault::Kind::kCheck, check, 0, lhs, rhs});
 }
 
-// One parallel_for under way. Tasks are cut into chunks of `chunk size`, and the chunks into one stretch a worker: each
-// begins with its own, which is the same part of the data from launch to launch, then helps with the others'.
+// A parallel_for in progress. Tasks form chunks of `tasks_per_chunk`, and chunks one stretch per worker. A worker
+// begins with its own stretch, the same part of the data in every launch, then helps with the others.
 struct Region {
-  // Tasks [next, end) that nobody has taken, and all that it takes to run them: the one cache line that a worker needs
-  // before it begins.
-  struct alignas(64) Stretch {
+  // The untaken tasks [next, end), and all that is needed to run them: the one cache line that a worker needs to begin.
+  struct alignas(64) WorkerRange {
     std::atomic<int64_t> next;
     int64_t end;
-    int64_t tasks_per_chunk;  // even: no short chunk at the end
+    int64_t tasks_per_chunk;  // balanced: no short chunk at the end
     KernelFn kernel;
     const int64_t* args;
   };
@@ -117,10 +116,10 @@ struct Region {
   }
 
   const size_t stretches;
-  Stretch stretch[kMaxStretches];
+  WorkerRange stretch[kMaxStretches];
 };
 
-void Finish(Region::Stretch& stretch, size_t worker) {
+void Finish(Region::WorkerRange& stretch, size_t worker) {
   for (;;) {
     const int64_t begin = stretch.next.fetch_add(stretch.tasks_per_chunk, std::memory_order_relaxed);
     if (begin >= stretch.end) return;
@@ -129,7 +128,7 @@ void Finish(Region::Stretch& stretch, size_t worker) {
   }
 }
 
-// `worker` is below the region's ways.
+// Requires `worker` below the region's ways.
 void Work(void* data, size_t worker) {
   Region& region = *static_cast<Region*>(data);
   const DefaultFloatMode mode;
@@ -137,21 +136,21 @@ void Work(void* data, size_t worker) {
   for (size_t i = 1; i < region.stretches; ++i) Finish(region.stretch[(worker + i) % region.stretches], worker);
 }
 
-// A region in the hands of a host's executor, which may call tasks twice, or leave some out where it fails.
-struct HostRegion {
-  explicit HostRegion(Region* region, size_t ways) : region(region), ways(ways) {
+// A region run by a host's executor, which may call tasks twice, or, if it fails, omit some.
+struct HostExecutorRegion {
+  explicit HostExecutorRegion(Region* region, size_t ways) : region(region), ways(ways) {
     for (size_t i = 0; i * 64 < ways; ++i) called[i].store(0, std::memory_order_relaxed);
   }
 
-  // Task `index` works with that worker's scratch, so only its first call counts.
+  // Task `index` uses the scratch of worker `index`, so only its first call runs.
   static void Task(void* data, size_t index) {
-    HostRegion& host = *static_cast<HostRegion*>(data);
+    HostExecutorRegion& host = *static_cast<HostExecutorRegion*>(data);
     if (index >= host.ways) return;
     const uint64_t bit = uint64_t{1} << index % 64;
     if ((host.called[index / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0) Work(host.region, index);
   }
 
-  // One task that nobody called does all that is left.
+  // Finishes the region on an index that was never called; one index takes all remaining work.
   void Finish() {
     for (size_t index = 0; index < ways; ++index) {
       const uint64_t bits = called[index / 64].load(std::memory_order_relaxed);
@@ -164,12 +163,12 @@ struct HostRegion {
   std::atomic<uint64_t> called[(kMaxThreads + 63) / 64];
 };
 
-// Runs the region on up to `ways` threads; false, having done nothing, where only the caller's can work.
+// Runs the region on up to `ways` threads. False, having run nothing, if only the caller's thread is available.
 bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
   if (parallelism.host_for != nullptr) {
     if (parallelism.generation != ForkGeneration()) return false;
-    HostRegion host(region, ways);
-    parallelism.host_for(parallelism.host_user, HostRegion::Task, &host, ways);
+    HostExecutorRegion host(region, ways);
+    parallelism.host_for(parallelism.host_user, HostExecutorRegion::Task, &host, ways);
     host.Finish();
     return true;
   }
@@ -193,7 +192,7 @@ void Trace(RtContext* context, int32_t step, int32_t phase) {
   const RunState& state = StateOf(context);
   const Tracing& tracing = state.tracing;
   if (!Below(step, state.launches) || !Below(phase, 2)) [[unlikely]]
-    return;  // it cannot fail, and nobody could tell what this number means
+    return;  // tracing cannot fail, and an invalid number has no meaning
   tracing.trace(tracing.user, step, phase);
 }
 
@@ -202,7 +201,7 @@ int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context
 int32_t Launch(RtContext* context, int32_t, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
   const RunState& state = StateOf(context);
   if (!Below(kernel, state.kernels)) [[unlikely]]
-    return NoteNumber(context, Numbered::kKernel, kernel, state.kernels);
+    return NoteNumber(context, IndexKind::kKernel, kernel, state.kernels);
   return OfDevice(context, state.stream->Launch(kernel, args, *grid));
 }
 
@@ -211,9 +210,9 @@ int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64
   return OfDevice(context, (bytes == 0 || stream.Download(to, from, bytes)) && stream.Wait());
 }
 
-int32_t Offer(RtContext* context, const GemmArgs* gemm) { return TakesGemm(*StateOf(context).provider, *gemm); }
+int32_t Offer(RtContext* context, const GemmArgs* gemm) { return AcceptsGemm(*StateOf(context).provider, *gemm); }
 
-int32_t OfferToDevice(RtContext* context, const GemmArgs* gemm) { return StateOf(context).stream->TakesGemm(*gemm); }
+int32_t OfferToDevice(RtContext* context, const GemmArgs* gemm) { return StateOf(context).stream->AcceptsGemm(*gemm); }
 
 int32_t ComputeOnDevice(RtContext* context, const GemmArgs* gemm) {
   return OfDevice(context, StateOf(context).stream->Multiply(*gemm));

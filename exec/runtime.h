@@ -1,5 +1,5 @@
-// Runtime: what executables and sessions share: the host's allocator and log, and worker threads.
-// Thread-safe. Held by shared_ptr: executables keep it alive.
+// Runtime: state that executables and sessions share: the host's allocator and log, and worker threads. Thread-safe.
+// Held by shared_ptr: executables keep it alive.
 #ifndef TAILOR_EXEC_RUNTIME_H_
 #define TAILOR_EXEC_RUNTIME_H_
 
@@ -23,8 +23,8 @@ class Runtime {
     Allocator allocator;
     void (*log)(void* user, int32_t level, const char* message) = nullptr;
     void* user = nullptr;
-    ProductProvider provider;                   // without `take`: none
-    std::shared_ptr<const CublasLt> cublas_lt;  // computes matmuls on CUDA devices; null: none does
+    ProductProvider provider;                   // none if `take` is null
+    std::shared_ptr<const CublasLt> cublas_lt;  // computes matmuls on CUDA devices; null: not used
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
@@ -35,8 +35,8 @@ class Runtime {
   const CublasLt* cublas_lt() const { return options_.cublas_lt.get(); }
   void Log(Level level, const std::string& message) const;
 
-  // The team of that size, made at its first use and gone with its last user. Null where the system gives
-  // no more threads.
+  // The thread team of this size, created at its first use and destroyed with its last user. Null if the system
+  // provides no more threads.
   std::shared_ptr<ThreadTeam> Team(size_t threads) const;
 
  private:

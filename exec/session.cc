@@ -54,14 +54,15 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       workspace_(memory_),
       provided_(executable.program().outputs.size()),
       host_shape_cache_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().shape_cache_slots, 1)),
-      first_(executable.program(), executable.runtime().allocator(), stream_.get(), executable.variant().outputs_apart),
+      first_(executable.program(), executable.runtime().allocator(), stream_.get(),
+             executable.variant().outputs_to_copy),
       second_(executable.program(), executable.runtime().allocator(), stream_.get(),
-              executable.variant().outputs_apart) {
+              executable.variant().outputs_to_copy) {
   for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_);
   for (size_t i = 0; stream_ != nullptr && options.host_outputs && i < output_buffers_.size(); ++i) {
     host_outputs_.emplace_back(executable.runtime().allocator());
   }
-  for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) blocks_.emplace_back(memory_);
+  for (uint64_t i = 0; i < executable.variant().growable_blocks; ++i) blocks_.emplace_back(memory_);
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
   state_.context.shape_cache = stream_ != nullptr ? stream_->shape_cache() : host_shape_cache_.data();
@@ -96,7 +97,7 @@ int32_t Session::Execute(Arguments* arguments) {
   arguments->CopyInputs();
   const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
   if (code != 0) [[unlikely]] {
-    state_.context.shape_cache[0] = 0;  // what the program remembers may describe a workspace that it did not get
+    state_.context.shape_cache[0] = 0;  // the shape cache may describe a workspace that was not allocated
   }
   return code;
 }
@@ -108,18 +109,18 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
   if (!ok) state_.context.shape_cache[0] = 0;
   ok = ok && stream_->EndRun() && arguments->CopyOutputs() && ProvideHostOutputs();
-  // After a failure too: what was asked for before it uses the caller's memory.
+  // After a failure too: work enqueued before it uses the caller's memory.
   if (!asynchronous_) ok = AwaitDevice(ok) && ok;
   return ok ? 0 : 1;
 }
 
-// Copies the outputs that the caller left to the session to host memory, where it wants them there.
+// Copies the outputs that the session provides to host memory, if requested.
 bool Session::ProvideHostOutputs() {
   for (size_t i = 0; i < host_outputs_.size(); ++i) {
     const TensorArg& made = state_.arguments->out()[i];
     const auto bytes = static_cast<uint64_t>(state_.arguments->output_bytes(i));
     if (state_.arguments->output(i).data != nullptr || bytes == 0) continue;
-    // A copy of an earlier run may still write what growing frees.
+    // An earlier run's copy may still write the memory that Grow frees.
     if (bytes > host_outputs_[i].size() && !stream_->Wait()) return false;
     if (!host_outputs_[i].Grow(bytes)) {
       state_.fault = {Fault::Kind::kOutputMemory, static_cast<int32_t>(i), 0, static_cast<int64_t>(bytes), 0};
@@ -130,12 +131,12 @@ bool Session::ProvideHostOutputs() {
   return true;
 }
 
-// Waits for all work, and notes a fault that its kernels found, where none is noted already.
+// Waits for all work, and records a fault that its kernels reported, if none is recorded yet.
 bool Session::AwaitDevice(bool note_fault) {
   const int64_t record = executable_.variant().fault_word;
   Fault found;
   const bool ended = stream_->Wait();
-  notifications_.Settle();
+  notifications_.CallPending();
   if (!ended) return false;
   if (record < 0 || !TakeFault(state_.context.shape_cache + record, &found)) return true;
   if (note_fault) state_.fault = found;
@@ -165,10 +166,10 @@ Failure Session::Notify(Notifications::Ended ended, void* user) {
   return notifications_.Add(*stream_, ended, user) ? Failure{} : stream_->FirstFailure();
 }
 
-Failure Session::Follow(void* event) {
+Failure Session::WaitForEvent(void* event) {
   if (Failure f = CheckOfDevice("event", event); !f.ok()) return f;
   const OnDevice on_device(stream_.get());
-  return stream_->Follow(event) ? Failure{} : stream_->FirstFailure();
+  return stream_->WaitForEvent(event) ? Failure{} : stream_->FirstFailure();
 }
 
 Failure Session::Record(void* event) {
@@ -177,7 +178,7 @@ Failure Session::Record(void* event) {
   return stream_->Record(event) ? Failure{} : stream_->FirstFailure();
 }
 
-// Whether `argument` can be something of the device's.
+// Whether `argument` may be a handle of the device.
 Failure Session::CheckOfDevice(const char* name, const void* argument) const {
   const char* problem = stream_ == nullptr ? " is given, but the executable runs on the CPU" : " is null";
   return stream_ != nullptr && argument != nullptr ? Failure{}
@@ -198,12 +199,12 @@ Failure Session::TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>
   if (stream != nullptr) {
     if (Failure f = CheckOfDevice("stream", stream); !f.ok()) return f;
     const OnDevice on_device(stream_.get());
-    if (!stream_->Precede(stream)) return stream_->FirstFailure();
+    if (!stream_->MakeStreamWait(stream)) return stream_->FirstFailure();
   }
   GrowingBuffer& memory = host_outputs_.empty() ? output_buffers_[i] : host_outputs_[i];
   void* const data = free_->output_bytes(i) > 0 ? memory.data() : EmptyTensorData();
   std::vector<int64_t> dims(free_->out()[i].dims, free_->out()[i].dims + free_->output_rank(i));
-  auto taken = std::make_unique<TakenOutput>(stream_, std::move(memory));  // from here on nothing may fail
+  auto taken = std::make_unique<TakenOutput>(stream_, std::move(memory));  // nothing may fail from here on
   taken->data = data;
   taken->dtype = program.outputs[i].dtype;
   taken->dims = std::move(dims);
@@ -239,7 +240,7 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   return {};
 }
 
-// Writes to outputs[i] what the run made of it.
+// Writes the run's result to outputs[i].
 void Session::DescribeOutput(size_t i, OutputList outputs) const {
   const Arguments::Output& wanted = free_->output(i);
   const TensorArg& made = free_->out()[i];
@@ -276,7 +277,7 @@ Failure Session::Reserve(InputList inputs) {
   state_.fault = {};
   provided_.assign(provided_.size(), false);
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
-  state_.context.shape_cache[0] = 0;  // what the program remembers describes the workspace before
+  state_.context.shape_cache[0] = 0;  // the shape cache describes the previous workspace
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
   if (executable_.plan()(&api_, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
       api_.grow(&state_.context, stream_ != nullptr ? 1 : 0, plan.workspace_bytes) != 0) {

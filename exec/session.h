@@ -1,5 +1,5 @@
-// Session: what one stream of runs needs: workspace, library-owned outputs, shape cache, threads, its place on a device. One
-// run at a time.
+// Session: the state of one stream of runs: workspace, library-owned outputs, shape cache, threads, stream on the
+// device. One run at a time.
 #ifndef TAILOR_EXEC_SESSION_H_
 #define TAILOR_EXEC_SESSION_H_
 
@@ -27,10 +27,10 @@ class Session {
     bool sleep = false;
     Tracing::Trace trace = nullptr;
     void* trace_user = nullptr;
-    void* stream = nullptr;     // the caller's, of the executable's device; null: one of the session's own
-    bool asynchronous = false;  // runs on a device return once their work is asked for; Wait tells how it went
-    bool host_outputs = false;  // what a session on a device provides is in host memory
-    bool cuda_graph = false;    // the launches of a run on a device are asked for as one graph
+    void* stream = nullptr;     // the caller's stream on the executable's device; null: a new one
+    bool asynchronous = false;  // device: runs return once enqueued; Wait reports the result
+    bool host_outputs = false;  // device: outputs that the session provides are in host memory
+    bool cuda_graph = false;    // device: the kernels of a run are launched as one graph
   };
 
   // `executable` outlives the session.
@@ -42,30 +42,29 @@ class Session {
   // Writes results to `outputs`, whose structs change only on success.
   Failure Run(InputList inputs, OutputList outputs, OutputUse use);
 
-  // Fixes what RunBound uses. On failure the last binding stays.
+  // Sets the tensors of RunBound. On failure the last binding stays.
   Failure Bind(InputList inputs, OutputList outputs);
-  // The fast path: no allocation, no lock. On false, BoundFailure() says why.
+  // The fast path: no allocation, no lock. On false, BoundFailure() has the reason.
   bool RunBound() { return bound_ != nullptr && Execute(bound_) == 0; }
   Failure BoundFailure() const;
 
-  // Grows the workspace to what a run at these shapes needs.
+  // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
 
-  // Returns when all runs before are done, with the first fault that their kernels found. On the host nothing is to be
-  // waited for.
+  // Returns when all earlier runs are done, with the first fault that their kernels reported. No-op on the host.
   Failure Wait();
-  // The same at once: `*done` is false where runs are under way.
+  // Wait without waiting: `*done` is false while runs are in progress.
   Failure Poll(bool* done);
-  // Has ended(user) called, once, when all runs before are done: by a thread of the device's or, where there is nothing
-  // to wait for, by this one. On failure it is not.
+  // Has ended(user) called once, when all earlier runs are done: by a thread of the device, or by this thread if
+  // nothing is in progress. On failure it is not called.
   Failure Notify(Notifications::Ended ended, void* user);
-  // Runs from here on begin when the device's `event` has come; it comes when the runs before are done.
-  Failure Follow(void* event);
+  // WaitForEvent: later runs begin after the device's `event`. Record: the event occurs when the earlier runs are done.
+  Failure WaitForEvent(void* event);
   Failure Record(void* event);
-  // Takes output i of the last Run, which this session provided, with its memory. The device's `stream`, where it is
-  // not null, waits for that run. OUT_OF_RANGE; FAILED_PRECONDITION where there is no such output.
+  // Transfers output i of the last Run, in a buffer that this session provided, with its memory. The device's `stream`,
+  // if not null, waits for that run. Errors: OUT_OF_RANGE; FAILED_PRECONDITION if there is no such output.
   Failure TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>* out);
-  // The device's name for the session's stream; null on the host.
+  // The native handle of the session's stream; null on the host.
   void* stream() const { return stream_ != nullptr ? stream_->native() : nullptr; }
 
  private:
@@ -87,17 +86,17 @@ class Session {
   const InputUse input_use_;
   const bool asynchronous_;
   const std::shared_ptr<DeviceStream> stream_;  // null on the host; outlives the memory below
-  const Allocator& memory_;                     // of the device
+  const Allocator& memory_;                     // device memory, or the host's
   RunCounter runs_;
   GrowingBuffer workspace_;
   std::vector<GrowingBuffer> output_buffers_, blocks_;
-  std::vector<GrowingBuffer> host_outputs_;  // copies of the outputs that are provided; none where these stay there
-  std::vector<bool> provided_;               // outputs of the last Run in the session's memory, and not taken
-  std::vector<int64_t> host_shape_cache_;    // on the host
+  std::vector<GrowingBuffer> host_outputs_;  // host copies of provided outputs; empty if these stay on the device
+  std::vector<bool> provided_;               // outputs of the last Run that are in session memory and not taken
+  std::vector<int64_t> host_shape_cache_;    // used on the host
   Notifications notifications_;
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_
-  Arguments* free_ = &first_;   // the other
+  Arguments* free_ = &first_;   // the other one
   RunState state_;
 };
 

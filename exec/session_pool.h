@@ -1,5 +1,5 @@
-// SessionPool: the single-threaded sessions that an executable lends to its callers. Lock-free; at most kSlots
-// rest here, so that as many concurrent callers allocate nothing once they have run.
+// SessionPool: single-threaded sessions that an executable lends to its callers. Lock-free. Keeps at most kSlots idle
+// sessions, so that up to kSlots concurrent callers allocate nothing after their first runs.
 #ifndef TAILOR_EXEC_SESSION_POOL_H_
 #define TAILOR_EXEC_SESSION_POOL_H_
 
@@ -21,9 +21,9 @@ class SessionPool {
   SessionPool& operator=(const SessionPool&) = delete;
   ~SessionPool();
 
-  // A resting session, or a new one where all are out.
+  // An idle session, or a new one if there is none.
   Failure Borrow(std::unique_ptr<Session>* out);
-  // Lets `session` rest, or ends it where there is no free slot.
+  // Makes `session` idle, or destroys it if no slot is free.
   void GiveBack(std::unique_ptr<Session> session);
 
  private:

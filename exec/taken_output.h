@@ -1,4 +1,4 @@
-// TakenOutput: a result that has left its session with its memory.
+// TakenOutput: an output that was transferred out of its session together with its memory.
 #ifndef TAILOR_EXEC_TAKEN_OUTPUT_H_
 #define TAILOR_EXEC_TAKEN_OUTPUT_H_
 
@@ -13,17 +13,17 @@
 
 namespace tailor {
 
-// Goes on any thread. The executable outlives it.
+// May be destroyed on any thread. The executable outlives it.
 struct TakenOutput {
   TakenOutput(std::shared_ptr<DeviceStream> stream, GrowingBuffer memory)
       : stream(std::move(stream)), memory(std::move(memory)) {}
   TakenOutput(const TakenOutput&) = delete;
-  // Whoever read it may have left work on the device that does so still, or this copy may be under way.
+  // Readers may have left device work that still reads this memory, or a copy into it may be in progress.
   ~TakenOutput() {
     if (stream != nullptr) stream->WaitForDevice();
   }
 
-  const std::shared_ptr<DeviceStream> stream;  // whose memory it may be; null on the host
+  const std::shared_ptr<DeviceStream> stream;  // owns the memory, on a device; null on the host
   const GrowingBuffer memory;
   void* data = nullptr;
   DType dtype = DType::kInvalid;

@@ -17,17 +17,17 @@ struct Tensor {
   int32_t rank;
   int64_t dims[kMaxRank];
   const int64_t* strides;  // in elements; null: dense
-  int64_t device;          // where data is: kHostMemory or kDeviceMemory
+  int64_t device;          // location of data: kHostMemory or kDeviceMemory
 };
 
 inline constexpr int64_t kHostMemory = 0;
-inline constexpr int64_t kDeviceMemory = 1;  // of the device that the executable runs on
+inline constexpr int64_t kDeviceMemory = 1;  // memory of the executable's device
 
-// What every caller's tensors have; those of one built against an earlier header end before `device`.
+// The part that all callers' tensors have; in the earliest header the struct ends before `device`.
 inline constexpr size_t kLeastTensorBytes = offsetof(Tensor, device);
 
-// An array of T (Tensor or const Tensor) whose elements lie `stride` bytes apart, at least kLeastTensorBytes: a caller
-// built against a later header has larger ones. Elements are read field by field, never as a whole.
+// An array of T (Tensor or const Tensor) whose elements are `stride` bytes apart, at least kLeastTensorBytes: callers
+// built against a later header have larger elements. Elements are read field by field, never as a whole.
 template <typename T>
 class Strided {
  public:

@@ -10,18 +10,18 @@
 namespace tailor {
 namespace {
 
-// Spins before a thread blocks: workers for the next region, the caller for the workers that are still inside.
+// Number of spins before a thread blocks: workers for the next region, the caller for workers still inside.
 constexpr int kIdleSpins = 1 << 15, kFinishSpins = 1 << 11;
 
-// A pause takes longer than a cache line takes from core to core, so the first looks follow each other without: regions
-// come one after the other, and end about when the caller's share does.
+// The first spins have no pause, because a pause takes longer than moving a cache line between cores: regions follow
+// each other closely, and workers end about when the caller's share ends.
 constexpr int kHotSpins = 1 << 9;
 
 void Pause(int spins) {
   if (spins >= kHotSpins) arch::Pause();
 }
 
-// While it lives, threads that are started get no signals: those are the host's.
+// Blocks all signals in a scope, so that threads started in it receive none: signals are the host's.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -47,7 +47,7 @@ void ThreadTeam::Start() {
   const SignalsBlocked blocked;
   const auto serve = [](void* data) -> void* {
     const auto* worker = static_cast<Worker*>(data);
-    worker->team->Serve(worker->number);
+    worker->team->WorkerLoop(worker->number);
     return nullptr;
   };
   for (Worker& worker : workers_) {
@@ -60,7 +60,7 @@ void ThreadTeam::Start() {
 ThreadTeam::~ThreadTeam() {
   if (generation_ != ForkGeneration()) return;  // a forked child has no workers to join
   region_.stop = true;
-  OpenRound();
+  OpenRegion();
   for (size_t i = 0; i < started_; ++i) pthread_join(workers_[i].thread, nullptr);
 }
 
@@ -70,16 +70,16 @@ bool ThreadTeam::TryRun(Task task, void* data, size_t ways, bool sleep) {
   region_.data = data;
   region_.ways = ways;
   region_.sleep.store(sleep || crowded_, std::memory_order_relaxed);
-  OpenRound();
+  OpenRegion();
   task(data, 0);
-  ShutGate();
+  CloseRegion();
   busy_.store(false, std::memory_order_release);
   return true;
 }
 
-// Either the caller sees that a worker sleeps, or the worker, before it does, that there is a new round: both write
-// first, then read, in the one order of all such accesses.
-void ThreadTeam::OpenRound() {
+// No lost wakeup: either the caller sees a sleeping worker, or the worker sees the new round before it sleeps. Both
+// write first and then read, in sequentially consistent order.
+void ThreadTeam::OpenRegion() {
   const uint32_t round = (region_.state.load(std::memory_order_relaxed) & kRound) + kNextRound;
   region_.state.store(round | kOpen, std::memory_order_seq_cst);
   if (sleepers_.count.load(std::memory_order_seq_cst) == 0) return;
@@ -87,8 +87,8 @@ void ThreadTeam::OpenRound() {
   sleepers_.bell.notify_all();
 }
 
-// Lets nobody in any more, and waits for those inside.
-void ThreadTeam::ShutGate() {
+// Closes the gate and waits for the workers inside.
+void ThreadTeam::CloseRegion() {
   uint32_t state = region_.state.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
   for (int spins = 0; (state & kInside) != 0; state = region_.state.load(std::memory_order_acquire)) {
     if (spins++ < kFinishSpins) {
@@ -99,7 +99,7 @@ void ThreadTeam::ShutGate() {
   }
 }
 
-void ThreadTeam::Serve(size_t number) {
+void ThreadTeam::WorkerLoop(size_t number) {
   for (uint32_t seen = 0;;) {
     const uint32_t state = AwaitRound(seen);
     seen = state & kRound;
@@ -110,7 +110,7 @@ void ThreadTeam::Serve(size_t number) {
   }
 }
 
-// The state once its round is not `seen`, or the team stops.
+// Returns the state once its round differs from `seen`, or the team stops.
 uint32_t ThreadTeam::AwaitRound(uint32_t seen) {
   for (int spins = 0;; ++spins) {
     const uint32_t state = region_.state.load(std::memory_order_acquire);
@@ -123,7 +123,7 @@ uint32_t ThreadTeam::AwaitRound(uint32_t seen) {
   }
 }
 
-// Blocks until the bell rings, unless the round is not `seen` any more or the team stops.
+// Blocks until the bell rings, unless the round differs from `seen` or the team stops.
 void ThreadTeam::SleepUntilAfter(uint32_t seen) {
   sleepers_.count.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t bell = sleepers_.bell.load(std::memory_order_seq_cst);
@@ -142,7 +142,7 @@ bool ThreadTeam::Enter(uint32_t state) {
   return false;
 }
 
-// The last one out of a shut gate wakes the caller.
+// The last worker to leave through a shut gate wakes the caller.
 void ThreadTeam::Leave() {
   const uint32_t before = region_.state.fetch_sub(1, std::memory_order_acq_rel);
   if ((before & (kOpen | kInside)) == 1) region_.state.notify_one();

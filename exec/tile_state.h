@@ -1,4 +1,5 @@
-// Linux saves tile registers (amx-tile) only for a process that asked for it: until then their instructions fault.
+// Permission for tile registers (amx-tile): Linux saves them only for a process that requested it; until then their
+// instructions fault.
 #ifndef TAILOR_EXEC_TILE_STATE_H_
 #define TAILOR_EXEC_TILE_STATE_H_
 
@@ -8,8 +9,8 @@
 
 namespace tailor {
 
-// Asks, for all threads of the process, those to come and children. False where the kernel refuses: a thread may have
-// an alternative signal stack too small for the registers. Asking again is harmless.
+// Requests permission for all threads of the process, later ones and child processes included. False if the kernel
+// refuses: a thread may have an alternative signal stack too small for the registers. Repeated requests are harmless.
 inline bool RequestTileState() {
 #ifdef ARCH_REQ_XCOMP_PERM
   constexpr int kRequest = ARCH_REQ_XCOMP_PERM;

@@ -12,9 +12,8 @@
 namespace tailor {
 namespace {
 
-// Whether a matmul can read its operand through this node: the address is a linear function of the
-// view's indices. A reshape of a value in memory leaves addresses as they are; constants are stored in
-// panels.
+// Whether a matmul can read its operand through this node: the address must be a linear function of the view's indices.
+// A reshape of a value in memory leaves addresses unchanged; constants are stored in panels.
 bool IsLinear(const FusionContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   if (node.op == OpKind::kIota || IsLiteral(context.graph, node.operands[0])) return false;
@@ -23,8 +22,8 @@ bool IsLinear(const FusionContext& context, NodeId id) {
   return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 
-// Whether `id` reshapes views of windows. Where those are written out, many times as large as what they read, it is the
-// view before the reshape that goes to memory: its loops run along dims, without dividing indices.
+// Whether `id` reshapes views of windows. If the result must be materialized (many times as large as the source), the
+// view before the reshape goes to memory: its loops run along dims and need no index divisions.
 bool ReshapesWindows(const FusionContext& context, NodeId id) {
   const Graph& graph = context.graph;
   if (graph.node(id).op != OpKind::kReshape) return false;
@@ -37,8 +36,8 @@ bool ReshapesWindows(const FusionContext& context, NodeId id) {
 
 // How matmuls read a node through floating views.
 struct MatmulReads {
-  bool other = false;              // as a rhs
-  std::optional<Dependences> lhs;  // as left operands: what its dims depend on, in one or another
+  bool other = false;              // as the rhs
+  std::optional<Dependences> lhs;  // as the lhs: dependences of each dim, united over all such matmuls
 };
 
 MatmulReads ReadsOf(const FusionContext& context, const Uses& uses, const std::vector<bool>& floating,
@@ -66,12 +65,12 @@ MatmulReads ReadsOf(const FusionContext& context, const Uses& uses, const std::v
 // Whether `id` has one user, and is in memory for nothing else.
 bool HasOneUser(const Uses& uses, NodeId id) { return !uses.stored(id) && uses.users(id).size() == 1; }
 
-// By node: whether it is a view that a matmul could store its result through (FormGroup), which nothing else needs,
-// and that one elementwise node reads.
+// Per node: whether it is a view that a matmul could store its result through (FormGroup), whose only reader is one
+// elementwise node.
 std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses) {
   const Graph& graph = context.graph;
-  std::vector<bool> results(graph.nodes().size(), false);  // of matmuls, or computed where those are
-  std::vector<bool> viewed(results), awaited(results);     // views of these; those before another view cover it
+  std::vector<bool> results(graph.nodes().size(), false);  // matmuls, and single-use elementwise nodes on them
+  std::vector<bool> viewed(results), awaited(results);     // views of `results`; the last view of each chain
   for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
     const Node& node = graph.node(id);
     results[id] = IsContraction(node);
@@ -91,7 +90,7 @@ std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses)
   return awaited;
 }
 
-// Whether matmuls read `id` as nothing but their lhs, in place.
+// Whether matmuls read `id` only as their lhs, in place.
 bool IsLhsView(const FusionContext& context, NodeId id, const MatmulReads& reads) {
   return reads.lhs && !reads.other && ThroughView(context, id, *reads.lhs);
 }
@@ -114,7 +113,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
   std::vector<bool> floating(graph.nodes().size(), false);
   std::vector<bool> stored(graph.nodes().size(), false);     // views that a floating reshape reads from memory
-  std::vector<NodeId> fed_matmul(graph.nodes().size(), -1);  // through floating nodes
+  std::vector<NodeId> fed_matmul(graph.nodes().size(), -1);  // a matmul behind floating nodes; -1: none
   std::vector<MatmulReads> reads(graph.nodes().size());
   const std::vector<bool> awaited = ViewsOfResults(context, uses);
   std::vector<Refusal> refusals = std::move(plan.refusals);

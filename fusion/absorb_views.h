@@ -1,4 +1,4 @@
-// Pass: views become index maps of what reads them (BladeDISC 4.2: input-inline).
+// Pass: views become index maps of their readers (BladeDISC 4.2: input-inline).
 #ifndef TAILOR_FUSION_ABSORB_VIEWS_H_
 #define TAILOR_FUSION_ABSORB_VIEWS_H_
 
@@ -7,9 +7,9 @@
 
 namespace tailor {
 
-// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own if it is a graph output, if
-// a matmul reads it through an index map that is not linear, or if a matmul could store its result through it and one
-// elementwise node reads it, which another matmul may take.
+// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own in three cases: it is a graph
+// output; a matmul reads it through a non-linear index map; or a matmul could store its result through it and one
+// elementwise node reads it (FuseDotEpilogue may then take both).
 absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan);
 
 // One group per core node, in graph order; floating nodes are those of `floating`.

@@ -9,7 +9,8 @@
 namespace tailor {
 namespace {
 
-// Makes two views of one dim agree; the one that changed, else nullptr. Where both are known, neither does.
+// Copies the known axis of one dim to the other. Returns the one that changed; nullptr if both are known or both
+// unknown.
 const int* Agree(int& a, int& b) {
   if (a == kUnknownAxis && b >= 0) {
     a = b;

@@ -1,4 +1,4 @@
-// First half of axis propagation: which axis each dim of each value in a group would best be.
+// First half of axis propagation: the preferred axis of each dim of each value in a group.
 #ifndef TAILOR_FUSION_AXIS_HINTS_H_
 #define TAILOR_FUSION_AXIS_HINTS_H_
 
@@ -14,12 +14,13 @@ namespace tailor {
 
 inline constexpr int kUnknownAxis = -4;
 
-// Axes spread from the group's domain along dims that read each other, both ways: through the group's
-// own nodes, then through values that several nodes read, then by equal dim sizes. Hints decide where an
-// output or a reduction lies; whether the group holds together is checked afterwards from these. The domain of a loop
-// is that of its outputs: there is nothing to spread, and other nodes have no hints.
+// Axes spread from the group's domain along dims that read each other, in both directions: first through the group's
+// own nodes, then through values with several readers, then by equal dim sizes. A hint decides which axis a dim of an
+// output or reduction gets; PropagateAxes then checks that the group is valid under the hints. A loop's domain is that
+// of its outputs: nothing spreads, and other nodes have no hints.
 //
-// A worklist: an operand is visited again only after dims at one of its ends became known. O(n log n) for n operands.
+// Implementation: a worklist. An operand is visited again only after a dim at one of its ends became known. O(n log n)
+// for n operands.
 class AxisHints {
  public:
   // Uses group.{kind, nodes, outputs, dominant, axes}.
@@ -27,13 +28,13 @@ class AxisHints {
 
   // Per dim: axis, kUnitDim or kUnknownAxis.
   const std::vector<int>& of(NodeId id) const { return of_.at({id, 0}); }
-  // The dims that a reduction reads.
+  // Axes of the dims of the reduction's operand.
   const std::vector<int>& domain(NodeId reduction) const { return domain_.at(reduction); }
   const OperandMap& map(NodeId id, int operand) const { return context_.maps.of(id, operand); }
 
  private:
   using Dims = std::vector<int>;
-  enum class Carriers { kNodes, kValues };
+  enum class Carriers { kNodes, kValues };  // nodes of the group, values with several readers
   // One operand of a node, and the dims that it makes agree.
   struct Link {
     const OperandMap* map;

@@ -14,10 +14,10 @@
 namespace tailor {
 namespace {
 
-// More cheap nodes than this are not computed again for every reader.
+// Limit on cheap nodes that are recomputed for every reader.
 constexpr int kMaxReplicatedNodes = 8;
-// The same of those that tell a gather what its neighbours along the innermost dim read, on CPUs: for every element
-// anew, in lanes of eight bytes.
+// The same limit for nodes that compute a gather's innermost indices, on CPUs: they are recomputed per element in
+// 64-bit lanes.
 constexpr int kMaxReplicatedIndexNodes = 1;
 
 bool Contains(const std::vector<int>& list, int value) {
@@ -31,9 +31,9 @@ struct Walk {
   FusionGroup& group;
   AxisHints hints;
   std::map<NodeId, NodeUse> use;
-  std::map<NodeId, std::string> unproved;  // why a node's dims are no axes
+  std::map<NodeId, std::string> unproved;  // why some dim of the node has no axis
   std::vector<NodeId> roots;
-  std::map<NodeId, bool> depends;  // on a reduction, matmul or scan of the group
+  std::map<NodeId, bool> depends;  // whether it depends on a reduction, matmul or scan of the group
 
   const Graph& graph() const { return context.graph; }
   std::string Name(NodeId id) const { return graph().NameOf({id, 0}); }
@@ -45,7 +45,7 @@ struct Walk {
   }
 
   bool RealAxis(int axis) const { return !ProvablyOne(context.facts, group.axes[axis].dim_size); }
-  // Whether `axes` has every axis of dim size != 1 for which `wanted` holds.
+  // Whether `axes` contains every axis of dim size != 1 that satisfies `wanted`.
   template <typename Predicate>
   bool Covers(const std::vector<int>& axes, Predicate wanted) const {
     for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
@@ -62,7 +62,7 @@ struct Walk {
   bool HasTile(const std::vector<int>& axes) const {
     return std::any_of(axes.begin(), axes.end(), [&](int a) { return a >= 0 && group.axes[a].tile; });
   }
-  // One value a row.
+  // One value per row.
   bool PerRow(const std::vector<int>& axes) const {
     return group.kind == GroupKind::kRow && CoversRows(axes) && !HasTile(axes);
   }
@@ -91,21 +91,21 @@ struct Walk {
     return true;
   }
 
-  // Views through which rows and matmuls store.
+  // Views that rows and matmuls store through.
   bool IsStoredView(NodeId id) const {
     return group.kind != GroupKind::kLoop && ClassOf(graph().node(id)) == FusionClass::kView;
   }
 
-  // The nodes that the loop nest computes for the outputs: a loop computes views in place, rows and
-  // matmuls store through them.
+  // Roots: the nodes that the loop nest computes for the outputs. A loop computes views in place; rows and matmuls
+  // store through them.
   absl::Status FindRoots() {
     for (Value output : group.outputs) {
-      // What follows a matmul's trailing views is computed where they end.
+      // Elementwise nodes after a matmul's trailing views are computed at the end of the views.
       NodeId id = group.trailing_views.empty() ? output.node : group.trailing_views.back();
       while (IsStoredView(id)) {
         OpKind op = graph().node(id).op;
         if (op != OpKind::kTranspose && op != OpKind::kReshape) {
-          return Refuse(InfoOf(op).text, " ", Name(id), " does not cover what it reads");
+          return Refuse(InfoOf(op).text, " ", Name(id), " does not cover its operand");
         }
         id = graph().node(id).operands[0].node;
       }
@@ -124,7 +124,8 @@ struct Walk {
     }
   }
 
-  // Why dim `d` of `id` is no axis: where one axis is left for it, their dim sizes would have to be equal.
+  // The reason why dim `d` of `id` has no axis. If one axis is left for it, names the two dim sizes that would have to
+  // be equal.
   std::string MissingAxis(NodeId id, size_t d) const {
     const DimExpr& dim_size = graph().type({id, 0}).shape[d];
     std::string text = absl::StrCat("dim ", d, " of ", Name(id), " is no axis of the domain ", AxesText());
@@ -228,7 +229,7 @@ struct Walk {
     return graph().type(gather.operands[1]).rank() > 0 && (axis == last || axis == -1);
   }
 
-  // The nodes that indices of a gather follow from, where neighbours along its innermost dim have different ones.
+  // The nodes that a gather's indices are computed from, for gathers along the innermost dim.
   std::set<NodeId> InnermostIndices() const {
     std::set<NodeId> found;
     for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
@@ -242,7 +243,7 @@ struct Walk {
     return found;
   }
 
-  // Nothing expensive is computed again, and what follows a reduction or matmul is read in place.
+  // Refuses recomputation of expensive nodes, and reads of a reduction's or matmul's successors at other elements.
   absl::Status CheckCost() const {
     const std::set<NodeId> indices = context.traits.free_index_arithmetic ? std::set<NodeId>() : InnermostIndices();
     int replicated = 0, replicated_indices = 0;
@@ -288,7 +289,7 @@ struct Walk {
     return absl::OkStatus();
   }
 
-  // Rows are staged: a written value has one index there. A loop computes it again where it must.
+  // Rows are staged, so a written value has one index. A loop recomputes it where needed.
   absl::Status CheckRoots() const {
     if (group.kind == GroupKind::kLoop) return absl::OkStatus();
     for (NodeId root : roots) {

@@ -1,5 +1,5 @@
-// Group-dim and tile-dim propagation within one group (BladeDISC 4.2): from the dims of the dominant
-// nodes to those of every other node, then back from the outputs to see how often each node is computed.
+// Group-dim and tile-dim propagation within one group (BladeDISC 4.2): from the dims of the dominant node to every
+// other node, then back from the outputs to count how often each node is computed.
 #ifndef TAILOR_FUSION_AXIS_PROPAGATION_H_
 #define TAILOR_FUSION_AXIS_PROPAGATION_H_
 

@@ -16,7 +16,7 @@ class Chainer {
   Chainer(const FusionContext& context, const GroupIndex& index)
       : context_(context), graph_(context.graph), facts_(context.facts), index_(index) {}
 
-  // The matmul that makes what group `rows` works on, and the one that takes its result as lhs; -1: none.
+  // The matmul whose result group `rows` reads, and the one that takes the group's result as its lhs; -1: none.
   int MatmulBefore(int rows) const {
     int found = -1;
     for (int producer : index_.Producers(rows)) {
@@ -34,7 +34,7 @@ class Chainer {
     return -1;
   }
 
-  // Why the three cannot share blocks of rows; empty if they can.
+  // The reason why the three groups cannot share blocks of rows; empty if they can.
   std::string Obstacle(int before, int rows, int after) const {
     for (int g : {before, rows}) {
       if (std::string reason = HandsOnOneResult(g, g == before ? rows : after); !reason.empty()) return reason;
@@ -89,7 +89,7 @@ class Chainer {
     return true;
   }
 
-  // By operand dim, the axis of the group that a reduction walks.
+  // Per operand dim: the axis of the group that the reduction iterates over.
   std::vector<int> OperandAxes(const FusionGroup& group, NodeId reduction) const {
     const Node& node = graph_.node(reduction);
     const int rank = graph_.type(node.operands[0]).rank();
@@ -106,8 +106,8 @@ class Chainer {
     return axes;
   }
 
-  // Whether group `rows` reads `made` and writes `taken`, both [..., rows, columns], at the element where its loops
-  // stand, each row on its own.
+  // Whether group `rows` reads `made` and writes `taken`, both [..., rows, columns], at the element of the current
+  // iteration, with independent rows.
   bool KeepsRows(int rows, Value made, Value taken) const {
     const FusionGroup& group = index_.group(rows);
     const Shape& shape = graph_.type(made).shape;
@@ -153,7 +153,7 @@ class Chainer {
 }  // namespace
 
 absl::Status ChainMatmuls(const FusionContext& context, FusionPlan& plan) {
-  if (!context.traits.row_blocks && context.traits.joined_dim_size == 0) return absl::OkStatus();
+  if (!context.traits.row_blocks && context.traits.max_attention_row == 0) return absl::OkStatus();
   GroupIndex index(context, plan, "chain-matmuls");
   const Chainer chainer(context, index);
   for (int rows = 0; rows < index.size(); ++rows) {

@@ -1,4 +1,4 @@
-// Rewrite: explicit broadcasts that an elementwise reader implies go (BladeDISC 3.2).
+// Rewrite: removes explicit broadcasts that an elementwise reader implies (BladeDISC 3.2).
 #ifndef TAILOR_FUSION_ELIMINATE_BROADCASTS_H_
 #define TAILOR_FUSION_ELIMINATE_BROADCASTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: values and every reader's type.
+// Preserves: values and the types of all readers.
 absl::StatusOr<Graph> EliminateBroadcasts(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

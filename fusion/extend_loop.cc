@@ -29,7 +29,7 @@ struct Extension {
   const FusionGroup& producer;
   const FusionGroup& loop;
 
-  // Axis d in dim d, but for axes of dim size 1.
+  // Whether dim d has axis d, for all axes of dim size != 1.
   bool CoversDomain(const std::vector<int>& axes) const {
     if (axes.size() != loop.axes.size()) return false;
     for (size_t d = 0; d < axes.size(); ++d) {
@@ -38,7 +38,7 @@ struct Extension {
     return true;
   }
 
-  // A node of `loop` that it computes at one index.
+  // Whether `loop` computes core node `id` at one index only.
   bool IsComputedOnce(NodeId id) const {
     return uses.core(id) && loop.axis_of.contains(id) && !Contains(loop.read_elsewhere, id);
   }
@@ -53,14 +53,14 @@ struct Extension {
         if (operands[i].node == v.node && !IsReadAtItsIndex(user, static_cast<int>(i))) return false;
       }
     }
-    const Shape& shape = context.graph.type(v).shape;  // of the domain, should `v` stay an output
+    const Shape& shape = context.graph.type(v).shape;  // of the domain, if `v` stays an output
     return shape.size() == loop.axes.size() && std::equal(shape.begin(), shape.end(), loop.axes.begin(),
                                                           [&](const DimExpr& dim_size, const GroupAxis& axis) {
                                                             return context.facts.ProvablyEqual(dim_size, axis.dim_size);
                                                           });
   }
 
-  // Whether others than the nodes of both read `v`.
+  // Whether `v` has readers outside both loops.
   bool StaysOutput(Value v) const {
     const std::vector<NodeId>& readers = uses.readers(v.node);
     return uses.stored(v.node) || std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
@@ -95,7 +95,7 @@ struct Extension {
 
   bool Fits() const {
     if (producer.kind != GroupKind::kLoop || loop.kind != GroupKind::kLoop) return false;
-    if (Tensors() > context.traits.most_tensors) return false;
+    if (Tensors() > context.traits.max_kernel_tensors) return false;
     return std::all_of(producer.outputs.begin(), producer.outputs.end(),
                        [&](Value v) { return IsReadElementwise(v); }) &&
            AddsNoReplication();

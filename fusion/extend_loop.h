@@ -1,4 +1,4 @@
-// Merging a loop with the one loop that reads it, without forming the group anew.
+// Merges a loop into its only reader loop without forming the group again.
 #ifndef TAILOR_FUSION_EXTEND_LOOP_H_
 #define TAILOR_FUSION_EXTEND_LOOP_H_
 
@@ -6,12 +6,12 @@
 
 namespace tailor {
 
-// Puts `producer` in front of `loop` where that leaves everything about the nodes of both as it is: they have one
-// domain, `loop` reads the outputs of `producer` element by element, and they have no floating node in common. The
-// result is then what FormGroup makes of the nodes of both. False, with `loop` as it was, where this cannot be told.
+// Prepends `producer` to `loop` where this changes no property of their nodes: both have one domain, `loop` reads the
+// outputs of `producer` element by element, and they share no floating node. The result equals FormGroup of the nodes
+// of both. Returns false, with `loop` unchanged, where these conditions cannot be established.
 //
-// O(p log l) for p nodes of `producer` and l of `loop`, besides moving sorted lists: a chain that is merged node by
-// node is linear.
+// O(p log l) for p nodes of `producer` and l of `loop`, plus the moves in sorted lists: merging a chain node by node is
+// linear.
 bool ExtendLoop(const FusionContext& context, const Uses& uses, const FusionGroup& producer, FusionGroup& loop);
 
 }  // namespace tailor

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analysis/shape_facts.h"
-#include "fusion/hand_down_facts.h"
+#include "fusion/propagate_facts.h"
 #include "fusion/joins.h"
 #include "fusion/split_at_data.h"
 #include "graph/region_rules.h"
@@ -15,7 +15,7 @@
 namespace tailor {
 namespace {
 
-// The symbols that the arguments of `next` tell, which the stage before calls by `rest`.
+// Names of the symbols of stage `next` that are data-dependent: bound by the arguments of continuation node `rest`.
 std::string DataDependentSymbols(const Graph& graph, const Node& rest, const Graph& next) {
   std::vector<std::string> names;
   for (size_t i = 0; i < next.inputs().size(); ++i) {
@@ -43,7 +43,7 @@ std::string Title(const Graph& graph, NodeId id, size_t region) {
 absl::Status AppendRegions(const Graph& graph, const ShapeFacts& facts, std::string* text) {
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     for (size_t region = 0; region < graph.node(id).regions.size(); ++region) {
-      TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(graph, facts, id, static_cast<int>(region)));
+      TAILOR_ASSIGN_OR_RETURN(const Graph inside, PropagateFacts(graph, facts, id, static_cast<int>(region)));
       TAILOR_ASSIGN_OR_RETURN(const std::string known, FactsText(inside));
       absl::StrAppend(text, "-- ", Title(graph, id, region), "\n", known);
     }
@@ -65,9 +65,9 @@ absl::StatusOr<std::string> FactsText(const Graph& graph) {
     TAILOR_RETURN_IF_ERROR(AppendRegions(stage, facts, &text));
     if (k + 1 == stages.size()) break;
     const NodeId rest = static_cast<NodeId>(stage.nodes().size()) - 1;
-    TAILOR_ASSIGN_OR_RETURN(stages[k + 1], HandDownFacts(stage, facts, rest, stages[k + 1]));
-    absl::StrAppend(&text, "-- once data has told ", DataDependentSymbols(stage, stage.node(rest), stages[k + 1]),
-                    "\n");
+    TAILOR_ASSIGN_OR_RETURN(stages[k + 1], PropagateFacts(stage, facts, rest, stages[k + 1]));
+    absl::StrAppend(&text, "-- continuation after data-dependent ",
+                    DataDependentSymbols(stage, stage.node(rest), stages[k + 1]), "\n");
   }
   return text;
 }

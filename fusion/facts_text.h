@@ -1,4 +1,4 @@
-// What is known of a graph's dim sizes, for people.
+// A report of the known facts of a graph's dim sizes, for people.
 #ifndef TAILOR_FUSION_FACTS_TEXT_H_
 #define TAILOR_FUSION_FACTS_TEXT_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// ShapeFacts::ToText of the graph, then of each region under a line that names it: "body of while %y", "once data has
-// told N". Fails as a compilation would.
+// ShapeFacts::ToText of the graph, then of each region and continuation, under a line that names it: "body of while
+// %y", "-- continuation after data-dependent N". Errors: the same as those of a compilation.
 absl::StatusOr<std::string> FactsText(const Graph& graph);
 
 }  // namespace tailor

@@ -23,7 +23,7 @@ struct Former {
   const Graph& graph() const { return context.graph; }
   bool InCore(NodeId id) const { return std::binary_search(core.begin(), core.end(), id); }
 
-  // Core nodes, the floating nodes below them, and what those read from memory.
+  // Collects the core nodes, the floating nodes that they read through, and the values read from memory.
   void CollectNodes() {
     CountVisits(core.size());
     std::set<NodeId> nodes(core.begin(), core.end());
@@ -72,12 +72,12 @@ struct Former {
         return absl::FailedPreconditionError("a scatter updates memory in order, in kernels of its own");
       }
       if (IsScan(node)) {
-        if (group.dominant >= 0) return ScanRunsAlone();
+        if (group.dominant >= 0) return IsScanWithoutGroup();
         group.kind = GroupKind::kScan;
         group.dominant = id;
       }
       if (IsContraction(node)) {
-        if (group.kind == GroupKind::kScan) return ScanRunsAlone();
+        if (group.kind == GroupKind::kScan) return IsScanWithoutGroup();
         if (group.kind == GroupKind::kContraction) {
           return absl::FailedPreconditionError("two matmuls have loop nests of their own");
         }
@@ -87,7 +87,7 @@ struct Former {
       reduces |= IsReduction(node);
     }
     if (!reduces) return absl::OkStatus();
-    if (group.kind == GroupKind::kScan) return ScanRunsAlone();
+    if (group.kind == GroupKind::kScan) return IsScanWithoutGroup();
     if (group.kind == GroupKind::kContraction) {
       return absl::FailedPreconditionError("a matmul is tiled over its columns, a reduction needs whole rows");
     }
@@ -96,11 +96,11 @@ struct Former {
     return absl::OkStatus();
   }
 
-  static absl::Status ScanRunsAlone() {
+  static absl::Status IsScanWithoutGroup() {
     return absl::FailedPreconditionError("a scan runs in order, in a loop nest of its own");
   }
 
-  // The first reduction of the highest rank: all others must map onto its dims.
+  // The first reduction of the highest rank; all others must map onto its dims.
   NodeId DominantReduction() const {
     NodeId best = -1;
     for (NodeId id : core) {
@@ -110,7 +110,7 @@ struct Former {
     return best;
   }
 
-  // Dims of the reduced operand that are not provably 1.
+  // Number of dims of the reduced operand that are not provably 1.
   int RealRank(NodeId reduction) const {
     const Shape& shape = graph().type(graph().node(reduction).operands[0]).shape;
     return static_cast<int>(std::count_if(
@@ -136,7 +136,7 @@ struct Former {
     return absl::OkStatus();
   }
 
-  // The dims that an update covers run in parallel, those that number the updates in order.
+  // The dims of one update run in parallel; the dims that number the updates run in order.
   void FormScatter() {
     const Node& scatter = graph().node(group.dominant);
     const Shape& indices = graph().type(scatter.operands[1]).shape;
@@ -188,7 +188,7 @@ struct Former {
     return absl::OkStatus();
   }
 
-  // The core nodes that the matmul is computed from: its lhs's padding, and what that is of.
+  // The core nodes before the matmul: the padding of its lhs and the nodes that it is computed from.
   absl::StatusOr<std::set<NodeId>> Prologue() const {
     std::set<NodeId> nodes;
     std::vector<NodeId> pending = {PaddingOfLhs(context, uses, core, group.dominant)};
@@ -213,7 +213,7 @@ struct Former {
     return nodes;
   }
 
-  // The nodes that the matmul's result goes into, itself included.
+  // The nodes computed from the matmul's result, the matmul included.
   std::set<NodeId> Followers() const {
     std::set<NodeId> followers = {group.dominant};
     for (NodeId id : group.nodes) {
@@ -224,8 +224,8 @@ struct Former {
     return followers;
   }
 
-  // Where the views end whose operands are views down to what the matmul computes in place: the output, or what the
-  // elementwise nodes that end in it read. -1: there are none.
+  // The last node of the chain of views that starts at a value computed in place by the matmul. It is the output, or
+  // the value that the final elementwise nodes read. -1: there are no such views.
   absl::StatusOr<NodeId> EndOfTrailingViews(const std::set<NodeId>& followers) const {
     std::set<NodeId> ends, pending = {group.outputs.front().node};
     while (!pending.empty()) {
@@ -244,7 +244,7 @@ struct Former {
     return absl::FailedPreconditionError("the matmul's result is read through several views");
   }
 
-  // Each element of a node after the views is computed once, where the views end.
+  // Checks that each element of a node after the views is computed once, at the end of the views.
   absl::Status CheckShapesAfterViews(NodeId end, const std::set<NodeId>& followers) const {
     const Shape& shape = graph().type({end, 0}).shape;
     for (auto follower = followers.upper_bound(end); follower != followers.end(); ++follower) {
@@ -261,7 +261,7 @@ struct Former {
     return absl::OkStatus();
   }
 
-  // The chain of views below the output, or below the elementwise nodes that end in it, becomes the store index.
+  // Turns the chain of views before the output, or before its final elementwise nodes, into the store index.
   absl::Status SplitTrailingViews() {
     const std::set<NodeId> followers = Followers();
     TAILOR_ASSIGN_OR_RETURN(const NodeId end, EndOfTrailingViews(followers));
@@ -276,8 +276,8 @@ struct Former {
     return CheckShapesAfterViews(end, followers);
   }
 
-  // Each result element must have one place in memory, found without division: transposes, reshapes that
-  // join dims, and any reshape at the end (memory order stays).
+  // Each result element must have one address, found without division. Allowed: transposes, reshapes that join dims,
+  // and any reshape at the end (memory order is unchanged).
   absl::Status CheckTrailingView(NodeId view) const {
     const Node& node = graph().node(view);
     if (node.op == OpKind::kTranspose || view == group.trailing_views.back()) {

@@ -1,4 +1,4 @@
-// What a set of nodes is as one group: its kind, inputs, outputs, axes, and how each node maps onto them.
+// Forms one fusion group from a set of nodes: kind, inputs, outputs, axes, and the map of each node onto them.
 #ifndef TAILOR_FUSION_FORM_GROUP_H_
 #define TAILOR_FUSION_FORM_GROUP_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// The group of the core nodes `core` (ascending) and the floating nodes that they read through. Fails
-// with the reason why they cannot be one kernel.
+// The group of the core nodes `core` (ascending) and of the floating nodes that they read through. Errors: the reason
+// why they cannot be one kernel.
 absl::StatusOr<FusionGroup> FormGroup(const FusionContext& context, const Uses& uses, std::vector<NodeId> core);
 
 }  // namespace tailor

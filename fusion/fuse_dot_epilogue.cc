@@ -26,7 +26,7 @@ std::vector<NodeId> NodesUpTo(const Graph& graph, const FusionGroup& loop, const
   return nodes;
 }
 
-// What the matmul's operands are read from, through floating views.
+// The sources of the matmul's operands behind floating views.
 std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId matmul) {
   std::vector<NodeId> sources;
   for (Value operand : graph.node(matmul).operands) {
@@ -37,7 +37,7 @@ std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId matmu
   return sources;
 }
 
-// The matmul takes as much of the loop as ends in one value; the rest of it stays a loop.
+// The matmul takes the part of the loop that ends in one value, the latest that works; the other nodes stay a loop.
 bool TakePartOf(const FusionContext& context, GroupIndex& index, int matmul, int loop) {
   const std::vector<NodeId> whole = index.core(loop);
   for (auto end = whole.rbegin(); end != whole.rend(); ++end) {
@@ -57,12 +57,12 @@ bool TakePartOf(const FusionContext& context, GroupIndex& index, int matmul, int
   return false;
 }
 
-// Takes one consumer of `matmul`; true if there may be another.
+// Merges one consumer into `matmul`; true if there may be another.
 bool TakeConsumer(const FusionContext& context, GroupIndex& index, int matmul) {
   for (int consumer : index.Consumers(matmul)) {
     if (index.kind(consumer) != GroupKind::kLoop) continue;
     if (index.TryMerge(matmul, consumer)) return true;
-    if (!index.JoinMakesCycle(matmul, consumer) && TakePartOf(context, index, matmul, consumer)) return true;
+    if (!index.MergeMakesCycle(matmul, consumer) && TakePartOf(context, index, matmul, consumer)) return true;
   }
   return false;
 }
@@ -73,7 +73,7 @@ bool EndsInPadding(const FusionContext& context, const GroupIndex& index, int pr
   return PaddingOfLhs(context, index.uses(), index.core(producer), dot) >= 0;
 }
 
-// Takes the loop that ends in the padding of the matmul's lhs; returns the group that then has the matmul.
+// Merges the loop that ends in the padding of the matmul's lhs; returns the index of the merged group.
 int TakePadding(const FusionContext& context, GroupIndex& index, int matmul) {
   for (int producer : index.Producers(matmul)) {
     if (EndsInPadding(context, index, producer, matmul) && index.TryMerge(producer, matmul)) return producer;
@@ -81,7 +81,7 @@ int TakePadding(const FusionContext& context, GroupIndex& index, int matmul) {
   return matmul;
 }
 
-// Records why nothing else is computed on the way into the matmul, and why matmuls stay apart.
+// Records why no other producer is fused into the matmul, and why matmuls stay apart.
 void RefuseProducers(const FusionContext& context, GroupIndex& index, int matmul) {
   for (int producer : index.Producers(matmul)) {
     if (index.kind(producer) != GroupKind::kContraction) continue;
@@ -90,7 +90,7 @@ void RefuseProducers(const FusionContext& context, GroupIndex& index, int matmul
   for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(matmul).dominant)) {
     int producer = index.group_of(source);
     if (producer < 0 || index.kind(producer) == GroupKind::kContraction) continue;
-    if (EndsInPadding(context, index, producer, matmul)) continue;  // which was refused with its reason
+    if (EndsInPadding(context, index, producer, matmul)) continue;  // its refusal is recorded already
     index.Refuse(producer, matmul, "a matmul reads its operands from memory as they are");
   }
 }
@@ -105,7 +105,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     }
     RefuseProducers(context, index, TakePadding(context, index, g));
   }
-  JoinLoops(index, [&](int g) { return AwaitsMatmul(context.graph, index, g); });
+  JoinLoops(index, [&](int g) { return IsDeferredForMatmul(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

@@ -8,8 +8,8 @@
 
 namespace tailor {
 
-// Requires: elementwise loops are whole, but for views of matmuls' results, which stay apart. Where no matmul takes
-// them they join the loops that read them. Preserves: plan validity; every matmul keeps one output.
+// Requires: elementwise loops are maximal, except that views of matmul results are kept apart. Those that no matmul
+// takes join the loops that read them. Preserves: plan validity; every matmul keeps one output.
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

@@ -5,7 +5,8 @@
 namespace tailor {
 namespace {
 
-// What these read is in memory before they start, what they write is complete when they end.
+// Records refusals for scatter and control groups: their inputs must be in memory before they start, and their outputs
+// are complete only when they end.
 void RefuseWholes(GroupIndex& index) {
   for (int g = 0; g < index.size(); ++g) {
     if (index.empty(g)) continue;
@@ -20,7 +21,7 @@ void RefuseWholes(GroupIndex& index) {
 
 }  // namespace
 
-bool AwaitsMatmul(const Graph& graph, const GroupIndex& index, int loop) {
+bool IsDeferredForMatmul(const Graph& graph, const GroupIndex& index, int loop) {
   const std::vector<Value>& outputs = index.group(loop).outputs;
   if (outputs.size() != 1 || index.uses().stored(outputs[0].node)) return false;
   return ClassOf(graph.node(outputs[0].node)) == FusionClass::kView;
@@ -40,7 +41,7 @@ void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins) {
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-elementwise");
   RefuseWholes(index);
-  JoinLoops(index, [&](int g) { return !AwaitsMatmul(context.graph, index, g); });
+  JoinLoops(index, [&](int g) { return !IsDeferredForMatmul(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

@@ -10,14 +10,14 @@
 namespace tailor {
 
 // Requires: views absorbed. Preserves: plan validity, kinds other than kLoop. Loops that end in a view of a matmul's
-// result stay apart from what reads it.
+// result are not merged into their readers.
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan);
 
-// Whether the loop ends in a view that is no output of the graph: of a matmul's result, where loops read it
-// (fusion/absorb_views.h), so that the matmul may take it.
-bool AwaitsMatmul(const Graph& graph, const GroupIndex& index, int loop);
+// Whether the loop ends in a view of a matmul's result that is no graph output and that loops read
+// (fusion/absorb_views.h). It stays apart so that the matmul may take it.
+bool IsDeferredForMatmul(const Graph& graph, const GroupIndex& index, int loop);
 
-// The loops for which `joins` says so join those that read them.
+// Merges every loop for which `joins` is true into the loops that read it.
 void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins);
 
 }  // namespace tailor

@@ -9,8 +9,7 @@
 namespace tailor {
 namespace {
 
-// The ranks of `values` without dim size-1 dims, largest first: what it takes to keep them in memory, for
-// comparison without knowing dim sizes.
+// The ranks of `values` without dims of size 1, largest first: a measure of memory traffic that needs no dim sizes.
 std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>& values) {
   std::vector<int> ranks;
   for (Value v : values) {
@@ -22,7 +21,7 @@ std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>&
   return ranks;
 }
 
-// Whether something reads `value` that could not join `row`, where the loop that writes it would be.
+// Whether `value` has a reader that could not join `row` along with `loop`, its producer.
 bool ReadElsewhere(const GroupIndex& index, Value value, int loop, int row) {
   if (index.uses().stored(value.node)) return true;
   const std::vector<NodeId>& readers = index.uses().readers(value.node);
@@ -32,8 +31,8 @@ bool ReadElsewhere(const GroupIndex& index, Value value, int loop, int row) {
   });
 }
 
-// Between two reductions a loop goes to the side where less crosses memory. True if that is the one before `row`:
-// then the loop is left for stitching.
+// A loop between two reductions goes to the side with less memory traffic. True if that is the reduction before `row`;
+// the stitch pass then takes the loop.
 bool BelongsToRowBefore(const FusionContext& context, const GroupIndex& index, int loop, int row) {
   const std::vector<Value>& read = index.group(row).inputs;
   const std::vector<Value>& written = index.group(loop).outputs;

@@ -7,8 +7,8 @@
 
 namespace tailor {
 
-// Requires: elementwise loops are whole, and reductions have theirs. Preserves: plan validity. A producer with other
-// readers becomes an output of the scan's group, so nothing is computed twice.
+// Requires: elementwise loops are maximal, and reductions have taken theirs. Preserves: plan validity. A producer with
+// other readers becomes an output of the scan's group, so nothing is computed twice.
 absl::Status FuseScan(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

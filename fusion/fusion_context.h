@@ -1,4 +1,4 @@
-// What every fusion pass may ask, and how values are used while plans change.
+// The read-only input of every fusion pass (FusionContext), and the use relation of nodes (Uses).
 #ifndef TAILOR_FUSION_FUSION_CONTEXT_H_
 #define TAILOR_FUSION_FUSION_CONTEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-// Borrowed; outlives no pass. For one thread.
+// Borrows its arguments, for the time of one pass. Single-threaded: `maps` is a cache.
 struct FusionContext {
   FusionContext(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits)
       : graph(graph), facts(facts), traits(traits), maps(graph, facts) {}
@@ -23,20 +23,20 @@ struct FusionContext {
   const OperandMaps maps;
 };
 
-// Which nodes are live, which float, and who reads what.
+// Which nodes are live and which are floating, and the readers of each.
 //
-// A floating node is a view or an iota that belongs to no group of its own: each group that reads it
-// holds a copy. The others with code are core nodes; each is in exactly one group.
+// A floating node is a view or an iota that belongs to no group of its own: each group that reads it holds a copy. All
+// other nodes with code are core nodes; each is in exactly one group.
 class Uses {
  public:
   Uses(const Graph& graph, std::vector<bool> floating);
-  // Floating are the live views and iotas that no group of `plan` writes.
+  // Floating nodes: the live views and iotas that no group of `plan` writes.
   static Uses Of(const Graph& graph, const FusionPlan& plan);
 
   bool live(NodeId id) const { return live_[id]; }
   bool floating(NodeId id) const { return floating_[id]; }
   bool core(NodeId id) const { return core_[id]; }
-  // A graph output, or what a control node reads: in memory whatever else reads it.
+  // A graph output or an operand of a control node: always in memory.
   bool stored(NodeId id) const { return stored_[id]; }
   // The core nodes that read `id`, directly or through floating nodes; ascending.
   const std::vector<NodeId>& readers(NodeId id) const { return readers_[id]; }

@@ -11,7 +11,7 @@ struct Rebuilder {
   const Graph& from;
   const RebuildOptions& options;
   Graph to;
-  std::vector<Value> replaced;  // per node: what stands for its only result, if not a copy
+  std::vector<Value> replaced;  // per node: the value that replaces its only result, if it was not copied
   std::vector<NodeId> copied;   // per node: its copy
 
   Value Map(Value v) const {

@@ -1,4 +1,4 @@
-// Rebuilding a graph node by node: what every rewrite is made of.
+// Rebuilds a graph node by node; the basis of every rewrite.
 #ifndef TAILOR_FUSION_GRAPH_REBUILD_H_
 #define TAILOR_FUSION_GRAPH_REBUILD_H_
 
@@ -10,7 +10,7 @@
 
 namespace tailor {
 
-// What becomes of one node. `operands` are the node's, in `to`.
+// The input of a NodeRewriter: node `id` of `from`, and the values of `to` that are its operands.
 struct NodeRewrite {
   const Graph& from;
   NodeId id;
@@ -20,19 +20,19 @@ struct NodeRewrite {
   const Node& node() const { return from.node(id); }
 };
 
-// Returns the value of `to` that stands for the node's result, Value{} to drop an unused node, or nullopt to copy
-// the node. Inputs are always copied.
+// Returns the value of `to` that replaces the node's result, Value{} to drop an unused node, or nullopt to copy the
+// node. Inputs are always copied.
 using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const NodeRewrite&)>;
 
 struct RebuildOptions {
   NodeRewriter rewrite;                               // absent: every node is copied
   std::function<DimExpr(const DimExpr&)> settle_dim;  // absent: dims stay
   std::function<SymbolInfo(SymbolId)> settle_symbol;  // absent: symbols stay
-  // Adds the outputs, given with their values in the new graph; absent: as they are.
+  // Adds the outputs to `to`; `outputs` hold values of `to`. Absent: outputs stay unchanged.
   std::function<absl::Status(Graph& to, absl::Span<const Output> outputs)> add_outputs;
 };
 
-// The graph with the same name, symbols, assumptions, inputs, output names and node names.
+// A new graph with the name, symbols, assumptions, inputs, output names and node names of `graph`.
 absl::StatusOr<Graph> RebuildGraph(const Graph& graph, const RebuildOptions& options);
 
 // Appends `op` to rewrite.to under the name of the node that it replaces.

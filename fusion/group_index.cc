@@ -13,7 +13,8 @@
 namespace tailor {
 namespace {
 
-// Core nodes of one group. A merge is linear in the nodes of both groups: the bound makes a chain of merges linear.
+// Limit on core nodes per group. A merge is linear in the nodes of both groups; the limit makes a chain of merges
+// linear.
 constexpr size_t kMostNodes = 512;
 
 }  // namespace
@@ -91,17 +92,17 @@ bool GroupIndex::Reaches(int from, int to, int direct) const {
   return false;
 }
 
-// The groups between `a` and `b` that the earlier one reaches, in order. nullopt where they lead to the later one.
+// The groups between `a` and `b` that the earlier one reaches, in order. nullopt if one of them reaches the later one.
 std::optional<std::vector<int>> GroupIndex::ReachedBetween(int a, int b) const {
-  if (JoinMakesCycle(a, b)) return std::nullopt;
+  if (MergeMakesCycle(a, b)) return std::nullopt;
   std::vector<int> reached = reached_;
   std::sort(reached.begin(), reached.end(), [&](int x, int y) { return place_[x] < place_[y]; });
   return reached;
 }
 
-// `a` has become what both were, or the first half of that and `b` the second. What lies between them and does not read
-// from the earlier one goes first, then `a`, then what does read (`reached`), then `b`.
-void GroupIndex::PutInOrder(int a, int b, const std::vector<int>& reached) {
+// Updates the order after `a` became the union of both groups, or `a` and `b` became the first and the second part. New
+// order: groups between them that are not reachable from the earlier one, `a`, the reachable ones (`reached`), `b`.
+void GroupIndex::Reorder(int a, int b, const std::vector<int>& reached) {
   const int first = std::min(place_[a], place_[b]), last = std::max(place_[a], place_[b]);
   const auto put = [&](int g, int place) {
     place_[g] = place;
@@ -123,7 +124,7 @@ void GroupIndex::PutInOrder(int a, int b, const std::vector<int>& reached) {
   put(b, place);
 }
 
-bool GroupIndex::JoinMakesCycle(int a, int b) const {
+bool GroupIndex::MergeMakesCycle(int a, int b) const {
   return place_[a] < place_[b] ? Reaches(a, b, b) : Reaches(b, a, a);
 }
 
@@ -140,7 +141,7 @@ bool GroupIndex::TryMerge(int a, int b) {
     return false;
   }
   if (ExtendLoop(context_, uses_, plan_.groups[a], plan_.groups[b])) {
-    Become(a, std::move(plan_.groups[b]), b, {}, *reached);
+    ReplaceGroups(a, std::move(plan_.groups[b]), b, {}, *reached);
     return true;
   }
   std::vector<NodeId> nodes;
@@ -151,25 +152,26 @@ bool GroupIndex::TryMerge(int a, int b) {
     return false;
   }
   const size_t tensors = merged->inputs.size() + merged->outputs.size();
-  if (tensors > context_.traits.most_tensors) {
+  if (tensors > context_.traits.max_kernel_tensors) {
     Refuse(a, b,
-           absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.most_tensors, " at most"));
+           absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.max_kernel_tensors,
+                        " at most"));
     return false;
   }
-  Become(a, *std::move(merged), b, {}, *reached);
+  ReplaceGroups(a, *std::move(merged), b, {}, *reached);
   return true;
 }
 
 void GroupIndex::Replace(int a, FusionGroup first, int b, FusionGroup second) {
-  Become(a, std::move(first), b, std::move(second), ReachedBetween(a, b).value());
+  ReplaceGroups(a, std::move(first), b, std::move(second), ReachedBetween(a, b).value());
 }
 
-void GroupIndex::Become(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached) {
+void GroupIndex::ReplaceGroups(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached) {
   plan_.groups[a] = std::move(first);
   plan_.groups[b] = std::move(second);
   Own(a);
   Own(b);
-  PutInOrder(a, b, reached);
+  Reorder(a, b, reached);
 }
 
 void GroupIndex::Refuse(int producer, int consumer, std::string reason) {
@@ -188,7 +190,7 @@ void GroupIndex::Refuse(int producer, int consumer, std::string reason) {
 
 void GroupIndex::Finish() {
   std::vector<int> waiting(plan_.groups.size(), 0);
-  using Entry = std::pair<NodeId, int>;  // the earliest nodes first among those that are ready
+  using Entry = std::pair<NodeId, int>;  // ready groups in order of their first node
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
   for (int g = 0; g < size(); ++g) {
     waiting[g] = static_cast<int>(Producers(g).size());

@@ -1,4 +1,4 @@
-// A FusionPlan while passes merge its groups: who owns what, which groups feed which, and merging.
+// A FusionPlan under merging: node ownership, group dependences, and the merge operation.
 #ifndef TAILOR_FUSION_GROUP_INDEX_H_
 #define TAILOR_FUSION_GROUP_INDEX_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// Edits `plan` in place. Merged-away groups stay as empty ones until Finish(), so indices are stable.
+// Edits `plan` in place. Merged groups stay as empty groups until Finish(), so indices are stable.
 class GroupIndex {
  public:
   // `pass` names the pass in refusals.
@@ -22,34 +22,34 @@ class GroupIndex {
   const FusionGroup& group(int g) const { return plan_.groups[g]; }
   bool empty(int g) const { return core_[g].empty(); }
   GroupKind kind(int g) const { return plan_.groups[g].kind; }
-  // The nodes that only this group has, ascending.
+  // The group's core nodes, ascending.
   const std::vector<NodeId>& core(int g) const { return core_[g]; }
   int group_of(NodeId core_node) const { return group_of_[core_node]; }
-  // Groups that read what `g` writes, and groups that write what it reads; by their first core node.
+  // The groups that read an output of `g`, and the groups that write an input of `g`; ordered by first core node.
   std::vector<int> Consumers(int g) const;
   std::vector<int> Producers(int g) const;
 
-  // Whether a path leads from `from` to `to`; with `direct` = `to`, only paths of two steps or more count. Looks at
-  // what lies between the two in the order of execution.
+  // Whether a path leads from `from` to `to`; with `direct` = `to`, only paths of at least two edges count. Cost: the
+  // groups between the two in execution order.
   bool Reaches(int from, int to, int direct = -1) const;
   // Whether joining the two would make the plan cyclic.
-  bool JoinMakesCycle(int a, int b) const;
-  // Joins group `b` into `a` if the result is a valid group; else records a refusal of the edge between
-  // them, if there is one.
+  bool MergeMakesCycle(int a, int b) const;
+  // Merges group `b` into `a` if the result is a valid group; else records a refusal of the edge between them, if there
+  // is one.
   bool TryMerge(int a, int b);
-  // Replaces the core nodes of `a` and `b` by two other valid groups; `second`, which may be empty, reads from the
-  // first. Requires that joining the two would make no cycle.
+  // Replaces `a` and `b` by two other valid groups of the same core nodes. `second` may be empty and reads from
+  // `first`. Requires !MergeMakesCycle(a, b).
   void Replace(int a, FusionGroup first, int b, FusionGroup second);
   void Refuse(int producer, int consumer, std::string reason);
 
-  // Drops empty groups and puts the rest in an executable order.
+  // Drops empty groups and sorts the others into an executable order.
   void Finish();
 
  private:
   void Own(int g);
   std::optional<std::vector<int>> ReachedBetween(int a, int b) const;
-  void Become(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached);
-  void PutInOrder(int a, int b, const std::vector<int>& reached);
+  void ReplaceGroups(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached);
+  void Reorder(int a, int b, const std::vector<int>& reached);
 
   const FusionContext& context_;
   FusionPlan& plan_;
@@ -57,13 +57,13 @@ class GroupIndex {
   Uses uses_;
   std::vector<std::vector<NodeId>> core_;
   std::vector<int> group_of_;
-  // An order in which the groups can be executed, empty ones among them (Pearce and Kelly, A dynamic topological sort
-  // algorithm, 2007): a path leads to later places only.
+  // A topological order of the groups, empty ones included, maintained incrementally (Pearce and Kelly, A dynamic
+  // topological sort algorithm, 2007): paths lead only to later places.
   std::vector<int> place_;            // by group
   std::vector<int> at_place_;         // by place: the group
-  mutable std::vector<int> seen_in_;  // by group: the last search that met it
+  mutable std::vector<int> seen_in_;  // by group: the last search that visited it
   mutable int search_ = 0;
-  mutable std::vector<int> reached_;  // by the last search
+  mutable std::vector<int> reached_;  // groups visited by the last search
 };
 
 }  // namespace tailor

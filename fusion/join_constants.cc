@@ -10,7 +10,7 @@
 namespace tailor {
 namespace {
 
-// "query+key+value", of those that have names.
+// "query+key+value"; unnamed constants are left out.
 std::string JoinedName(const Graph& from, absl::Span<const NodeId> constants) {
   std::string name;
   for (NodeId id : constants) {
@@ -20,7 +20,7 @@ std::string JoinedName(const Graph& from, absl::Span<const NodeId> constants) {
   return name;
 }
 
-// Where some part's bytes stand in for others, so do those of the whole.
+// The hash of the whole if some part has a declared hash in place of its bytes; else nullopt.
 std::optional<uint64_t> JoinedHash(const Graph& from, absl::Span<const NodeId> constants) {
   bool declared = false;
   uint64_t hash = 0;

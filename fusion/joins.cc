@@ -38,7 +38,7 @@ class JoinedDims {
   absl::flat_hash_map<DimExpr, bool> holds_;
 };
 
-// Whether a kernel of the node computes addresses from the dim sizes of its operands, beyond one per element.
+// Whether a kernel of the node needs operand dim sizes for more than one address per element.
 bool AddressesWithDimSizes(const Node& node) {
   switch (node.op) {
     case OpKind::kWindow:

@@ -8,7 +8,7 @@
 namespace tailor {
 namespace {
 
-// A reshape that joins dims divides an index: that of one kind alone.
+// A reshape that joins operand dims divides the result's index, which must then depend on one kind only.
 std::optional<Dependences> ThroughReshape(const FusionContext& context, const Node& node, const Dependences& of) {
   const Shape &operand = context.graph.type(node.operands[0]).shape, &result = node.results[0].shape;
   Dependences through(operand.size(), kOnNothing);

@@ -1,6 +1,6 @@
-// Views through which a matmul reads its lhs in place: those after which each index of what lies in memory
-// is a part that depends on the matmul's rows plus one that depends on the depth. That is what kernels walk by tables
-// (codegen/cpu/gemm/lhs_operand.h): the windows of a convolution are such views.
+// Views through which a matmul reads its lhs in place: each index into memory must be a part that depends on the
+// matmul's rows plus a part that depends on the depth (K). Kernels read these through offset tables
+// (codegen/cpu/gemm/lhs_operand.h). The windows of a convolution are such views.
 #ifndef TAILOR_FUSION_LHS_VIEWS_H_
 #define TAILOR_FUSION_LHS_VIEWS_H_
 
@@ -12,17 +12,18 @@
 
 namespace tailor {
 
-// What the index of a dim depends on: a set of bits.
+// The quantities that the index of a dim depends on, as a bit set.
 enum Dependence : uint8_t { kOnNothing = 0, kOnBatch = 1, kOnRows = 2, kOnDepth = 4 };
 using Dependences = std::vector<uint8_t>;  // per dim
 
-// Of the dims of a matmul's lhs.
+// The dependences of the dims of a matmul's lhs.
 Dependences OfLhs(const Graph& graph, NodeId matmul);
-// Of the dims of what view `id` reads, where its own have `of`; nothing where some index is no such sum.
+// The dependences of the dims of view `id`'s operand, given those of its result, `of`. nullopt if some index is no such
+// sum.
 std::optional<Dependences> ThroughView(const FusionContext& context, NodeId id, const Dependences& of);
 
-// The padding in `core` (ascending) that `matmul` reads through such views, all floating,, and nobody else; -1
-// if there is none. The matmul's kernel computes what each task reads of it.
+// The padding node in `core` (ascending) that only `matmul` reads, through floating views as above; -1: none. The
+// matmul's kernel computes the padding per task.
 NodeId PaddingOfLhs(const FusionContext& context, const Uses& uses, const std::vector<NodeId>& core, NodeId matmul);
 
 }  // namespace tailor

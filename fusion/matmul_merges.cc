@@ -26,7 +26,7 @@ int PositionOf(const Node& node, Value operand) {
   return static_cast<int>(std::find(node.operands.begin(), node.operands.end(), operand) - node.operands.begin());
 }
 
-// Left operand, whether it and the matrix are transposed, K, type of the result.
+// Lhs, whether it is transposed and whether the matrix is (bits), K, dtype of the result.
 using Key = std::tuple<Value, int64_t, bool, int64_t, DType>;
 
 class Finder {
@@ -64,7 +64,7 @@ class Finder {
   }
 
  private:
-  // The matrix that the matmul reads, as it is or transposed; -1 if it is no constant.
+  // The constant matrix that the matmul reads, directly or transposed; -1 if the rhs is no constant.
   NodeId WeightsOf(NodeId matmul) const {
     Value rhs = graph_.node(matmul).operands[1];
     if (IsTransposeOfMatrix(rhs)) rhs = graph_.node(rhs.node).operands[0];
@@ -86,10 +86,10 @@ class Finder {
             dot.results[0].dtype};
   }
 
-  // A joined result stays in memory until its last reader: matmuls whose first readers lie far apart, such as the
-  // keys of all layers that attend to one sequence, are cut into runs.
+  // A merged result stays in memory until its last reader. Matmuls whose first readers lie far apart, such as the keys
+  // of all layers that attend to one sequence, are therefore split into runs.
   std::vector<std::vector<NodeId>> ReadTogether(std::vector<NodeId> matmuls) {
-    constexpr int kApart = 2;  // the matmul that reads values comes one after that which reads keys
+    constexpr int kApart = 2;  // attention: the matmul that reads values follows the one that reads keys
     const auto read = [&](NodeId id) { return first_read_[id]; };
     std::stable_sort(matmuls.begin(), matmuls.end(), [&](NodeId a, NodeId b) { return read(a) < read(b); });
     std::vector<std::vector<NodeId>> runs;
@@ -124,9 +124,9 @@ class Finder {
     }
   }
 
-  // ---- What follows alike ----
+  // ---- Common elementwise steps ----
 
-  // Whether every column of `end`'s result meets one element of `v`.
+  // Whether `v` is a constant with one element per column of `end`'s result, or one for all.
   bool IsOverColumns(Value v, NodeId end) const {
     if (graph_.node(v.node).op != OpKind::kConstant) return false;
     const DimExpr elements = ElementCount(graph_.type(v).shape);
@@ -134,7 +134,7 @@ class Finder {
     return elements == DimExpr(ColumnsOf(graph_, end)) && graph_.type(v).shape.back() == elements;
   }
 
-  // The only reader of `end`, if it is an elementwise op on it and constants over columns; else -1.
+  // The only reader of `end`, if it is an elementwise op whose other operands are constants over columns; else -1.
   NodeId NextOf(NodeId end) const {
     if (uses_.stored(end) || uses_.users(end).size() != 1) return -1;
     const NodeId next = uses_.users(end)[0];
@@ -176,7 +176,7 @@ class Finder {
     return std::any_of(ends.begin(), ends.end(), [&](NodeId id) { return before == Value{id, 0}; });
   }
 
-  // Whether the op of `pattern` with a neutral operand may follow `end`. Only binary ops have one.
+  // Whether `end` may be followed by `pattern`'s op with a neutral operand. Only binary ops have one.
   bool MayLack(NodeId pattern, NodeId end) const {
     const Node& node = graph_.node(pattern);
     if (!NeutralOperand(node.op, node.results[0].dtype)) return false;
@@ -184,17 +184,18 @@ class Finder {
     return left && graph_.type({end, 0}).dtype == node.results[0].dtype;
   }
 
-  // ---- What must not be lost ----
+  // ---- Fusions that a merge must not lose ----
 
-  // Why the columns of a joined result cannot stand for `end`; empty if they can.
+  // The reason why the columns of a merged result cannot replace `end`; empty if they can.
   std::string WhyNot(NodeId end) const {
     bool only_elementwise = true;
     std::string reason = WhyNotRead(end, true, only_elementwise);
     if (!reason.empty() || !only_elementwise) return reason;
-    return absl::StrCat("what reads ", graph_.NameOf({end, 0}), " is part of its matmul's kernel");
+    return absl::StrCat("the readers of ", graph_.NameOf({end, 0}), " are fused with its matmul");
   }
 
-  // Follows views. `in_place`: each element still has the place that the matmul gives it, but for transposes.
+  // As WhyNot, for the readers of `id`; recurses through views. `in_place`: each element is where the matmul puts it,
+  // up to transposes.
   std::string WhyNotRead(NodeId id, bool in_place, bool& only_elementwise) const {
     if (uses_.stored(id)) return absl::StrCat(graph_.NameOf({id, 0}), " would have to be copied out of their result");
     for (NodeId user : uses_.users(id)) {
@@ -214,7 +215,7 @@ class Finder {
 
   // ---- Weights ----
 
-  // Weights that others read too would be in memory twice.
+  // Weights with other readers would be in memory twice: drops one matmul with such weights.
   bool DropOneWithSharedWeights() {
     std::map<NodeId, const MatmulMerge*> merge_of;
     for (const MatmulMerge& merge : found_.merges) {
@@ -250,8 +251,8 @@ class Finder {
   const ShapeFacts& facts_;
   const Uses uses_;
   static constexpr int kNever = INT_MAX;
-  std::vector<int> depth_;       // matmuls on the longest way from an input
-  std::vector<int> first_read_;  // least depth of the matmuls that read the node, directly or not
+  std::vector<int> depth_;       // number of matmuls on the longest path from an input
+  std::vector<int> first_read_;  // least depth of the matmuls that read the node, directly or indirectly
   MatmulMerges found_;
 };
 

@@ -1,5 +1,5 @@
-// Which matmuls may become one (BladeDISC 4.3, dot merging): those that share their left operand and have constant
-// right operands. Their columns lie side by side in one result, of which slices are read.
+// Finds matmuls that may become one (BladeDISC 4.3, dot merging): they share the lhs and have constant rhs. Their
+// columns lie side by side in one result; readers take slices of it.
 #ifndef TAILOR_FUSION_MATMUL_MERGES_H_
 #define TAILOR_FUSION_MATMUL_MERGES_H_
 
@@ -9,9 +9,10 @@
 
 namespace tailor {
 
+// Matmuls that become one, and the elementwise steps that follow all of them.
 struct MatmulMerge {
-  // One elementwise op that follows every matmul: the node of each, whose other operands are constants over columns.
-  // -1: that matmul has none, and the op leaves its columns as they are (x + -0, x * 1).
+  // One elementwise op applied to every matmul. `nodes` has one node per matmul, whose other operands are constants
+  // over columns. -1: that matmul has no such op, and a neutral operand leaves its columns unchanged (x + -0, x * 1).
   struct Step {
     OpKind op;
     std::vector<NodeId> nodes;
@@ -20,22 +21,22 @@ struct MatmulMerge {
   std::vector<NodeId> weights;  // per matmul: the constant, a matrix
   bool transposed = false;      // the matrices are [N, K]
   std::vector<Step> steps;      // in order
-  std::vector<NodeId> ends;     // per matmul: whose value is its columns after all steps
+  std::vector<NodeId> ends;     // per matmul: the value of its columns after all steps
 };
 
 struct MatmulMerges {
   std::vector<MatmulMerge> merges;
-  std::vector<Refusal> refusals;  // of matmuls that share their left operand, and stay apart
+  std::vector<Refusal> refusals;  // of matmuls that share their lhs but stay separate
 };
 
-// Requires: equal nodes are one. A matmul joins others only where its kernel does nothing less for it: what
-// follows must not be lost as its epilogue, and readers must find its columns by a linear index.
+// Requires: MergeEqualNodes has run. A matmul is merged only where no fusion is lost: its followers remain an epilogue,
+// and readers find its columns by a linear index.
 MatmulMerges FindMatmulMerges(const Graph& graph, const ShapeFacts& facts);
 
-// What neutral operand of `op` on the right returns the left operand bit for bit; none for other ops.
+// The rhs with which `op` returns its lhs bit for bit; nullopt if `op` has none.
 std::optional<double> NeutralOperand(OpKind op, DType dtype);
 
-// The number of columns of a matmul or of what follows it.
+// The number of columns of a matmul or of a node that follows it.
 int64_t ColumnsOf(const Graph& graph, NodeId id);
 
 }  // namespace tailor

@@ -15,7 +15,7 @@ bool SameConstant(const Graph& graph, NodeId a, NodeId b) {
   return x.data == y.data || std::memcmp(x.data, y.data, x.size) == 0;
 }
 
-// Large constants are compared by address alone: hashing and reading all weights has its price.
+// Larger constants are compared only by address: hashing and reading all weights is expensive.
 constexpr uint64_t kMaxComparedBytes = 4096;
 
 size_t ConstantKey(const Graph& graph, NodeId id) {

@@ -8,7 +8,8 @@
 
 namespace tailor {
 
-// Preserves: values; of two equal nodes the first, and its name, stays. Constants are equal by their bytes.
+// Preserves: values. Of two equal nodes, the first stays, with its name. Constants are equal by their bytes, large ones
+// by address.
 absl::StatusOr<Graph> MergeEqualNodes(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

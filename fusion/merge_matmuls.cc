@@ -28,7 +28,7 @@ class Merger {
     joined_.resize(merges_.size());
   }
 
-  // The joined matmul is made where the first of its parts stood: it needs nothing but that one's left operand.
+  // The merged matmul takes the place of its first part: it depends only on the shared lhs and on constants.
   absl::StatusOr<std::optional<Value>> Rewrite(const NodeRewrite& r) {
     const auto [m, i] = part_of_[r.id];
     if (m < 0) return std::nullopt;
@@ -61,7 +61,7 @@ class Merger {
     return joined;
   }
 
-  // Appends `step` on `joined`, whose parts are `ends`; advances those.
+  // Appends `step` on `joined`, which consists of the parts `ends`; advances `ends`.
   absl::StatusOr<Value> Follow(Graph& to, const MatmulMerge& merge, const MatmulMerge::Step& step, Value joined,
                                std::vector<NodeId>& ends) {
     const auto first = std::find_if(step.nodes.begin(), step.nodes.end(), [](NodeId id) { return id >= 0; });
@@ -123,7 +123,7 @@ class Merger {
   const std::vector<MatmulMerge> merges_;
   std::vector<Part> part_of_;                                      // by node
   std::vector<Value> joined_;                                      // by merge
-  std::map<std::pair<std::vector<NodeId>, bool>, Value> weights_;  // layers that share weights share the joined ones
+  std::map<std::pair<std::vector<NodeId>, bool>, Value> weights_;  // layers that share weights share the merged ones
 };
 
 }  // namespace
@@ -134,7 +134,7 @@ absl::StatusOr<Graph> MergeMatmuls(const Graph& graph, const ShapeFacts& facts) 
   Merger merger(graph, std::move(merges));
   const Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
   const auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
-    if (any && !uses.live(r.id)) return Value{};  // it may read what lies within a joined matmul
+    if (any && !uses.live(r.id)) return Value{};  // it may read a value inside a merged matmul
     return merger.Rewrite(r);
   };
   return RebuildGraph(graph, {.rewrite = rewrite});

@@ -1,4 +1,4 @@
-// Rewrite: matmuls that share their left operand become one (BladeDISC 4.3, dot merging).
+// Rewrite: matmuls that share their lhs become one (BladeDISC 4.3, dot merging).
 #ifndef TAILOR_FUSION_MERGE_MATMULS_H_
 #define TAILOR_FUSION_MERGE_MATMULS_H_
 
@@ -9,11 +9,11 @@
 
 namespace tailor {
 
-// Requires: equal nodes are one. Preserves: values bit for bit. The right operands, constants, are joined here, and so
-// are the constants of the elementwise ops that follow; what read a matmul reads a slice of the joined result.
+// Requires: MergeEqualNodes has run. Preserves: values bit for bit. Concatenates the constant rhs, and the constants of
+// the elementwise ops that follow. Readers of a merged matmul read a slice of the result.
 absl::StatusOr<Graph> MergeMatmuls(const Graph& graph, const ShapeFacts& facts);
 
-// Pass: records why matmuls that share their left operand stayed apart. Preserves: the groups.
+// Pass: records why matmuls that share their lhs were not merged. Preserves: the groups.
 absl::Status ExplainMatmuls(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// What fusion needs to know of one node, read off the op table.
+// The properties of one node that fusion uses, from the op table.
 #ifndef TAILOR_FUSION_NODE_CLASS_H_
 #define TAILOR_FUSION_NODE_CLASS_H_
 
@@ -13,21 +13,21 @@ inline bool IsContraction(const Node& node) { return ClassOf(node) == FusionClas
 inline bool IsScan(const Node& node) { return ClassOf(node) == FusionClass::kScan; }
 inline bool IsScatter(const Node& node) { return ClassOf(node) == FusionClass::kScatter; }
 
-// Loops, branches, and what waits for data: between kernels, not in them. Their operands are in memory.
+// Loops, branches and continuations: they run between kernels, and their operands are in memory.
 inline bool IsControl(const Node& node) { return ClassOf(node) == FusionClass::kControl; }
 
-// Views and iota: an index map and no work, so every group that reads one may hold its own copy.
+// Views and iota: an index map without work, so every group that reads one may hold its own copy.
 inline bool IsFree(const Node& node) { return ClassOf(node) == FusionClass::kView || node.op == OpKind::kIota; }
 
 // Inputs and constants have no code; everything else belongs to a group.
 inline bool HasCode(const Node& node) { return ClassOf(node) != FusionClass::kStructural; }
 
-// A rank-0 constant: kernels hold it as a literal.
+// A rank-0 constant: a literal in kernels.
 inline bool IsLiteral(const Graph& graph, Value v) {
   return graph.node(v.node).op == OpKind::kConstant && graph.type(v).shape.empty();
 }
 
-// Whether computing the node again for every read costs more than reading it from memory.
+// Whether recomputing the node for every read costs more than reading it from memory.
 bool IsExpensive(const Node& node);
 
 }  // namespace tailor

@@ -14,14 +14,14 @@ struct Mapper {
   const Graph& graph;
   const ShapeFacts& facts;
   const Node& node;
-  const Shape& from;  // the operand's
-  const Shape& to;    // the result's
+  const Shape& from;  // of the operand
+  const Shape& to;    // of the result
   OperandMap map;
 
   bool Equal(const DimExpr& a, const DimExpr& b) const { return facts.ProvablyEqual(a, b); }
   bool Unit(const DimExpr& e) const { return ProvablyOne(facts, e); }
 
-  // Numpy alignment to the end.
+  // NumPy broadcasting: dims are aligned at the end.
   void Broadcast() {
     int shift = static_cast<int>(to.size()) - static_cast<int>(from.size());
     for (size_t d = 0; d < from.size(); ++d) {
@@ -44,7 +44,7 @@ struct Mapper {
     for (size_t i = 0; i < to.size(); ++i) map.dims[permutation[i]] = static_cast<int>(i);
   }
 
-  // The only dim of [begin, end) that is not provably 1; -1 if there are none or several.
+  // The only dim of [begin, end) that is not provably 1; -1 if there is none or more than one.
   int OnlyDim(const Shape& shape, int begin, int end) const {
     int only = -1;
     for (int d = begin; d < end; ++d) {
@@ -134,7 +134,7 @@ struct Mapper {
     map.replicates = true;
   }
 
-  // Dim size-1 dims read index 0 whatever the op; result dims that nothing reads mean replication.
+  // Dims of size 1 read index 0 for every op; result dims that read no operand dim mean replication.
   void Settle() {
     for (size_t d = 0; d < from.size(); ++d) {
       if (map.dims[d] != kReducedDim && Unit(from[d])) map.dims[d] = kUnitDim;
@@ -147,7 +147,7 @@ struct Mapper {
   }
 };
 
-// Dims of [begin, end) that are not provably 1.
+// Number of dims of [begin, end) that are not provably 1.
 int CountReal(const ShapeFacts& facts, const Shape& shape, int begin, int end) {
   return static_cast<int>(std::count_if(shape.begin() + begin, shape.begin() + end,
                                         [&](const DimExpr& dim_size) { return !ProvablyOne(facts, dim_size); }));

@@ -1,4 +1,4 @@
-// Sees what every pass of the two lists (rewrites.cc, pipeline.cc) makes of a graph: tests count with it.
+// An observer of every pass of the two pass lists (rewrites.cc, pipeline.cc); tests use it to count.
 #ifndef TAILOR_FUSION_PASS_OBSERVER_H_
 #define TAILOR_FUSION_PASS_OBSERVER_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Called after each pass, in order, also where it changed nothing. The arguments live for the call.
+// Called after each pass, in order, also if the pass changed nothing. The arguments are valid during the call.
 class PassObserver {
  public:
   virtual ~PassObserver() = default;
@@ -16,7 +16,7 @@ class PassObserver {
   virtual void Fused(absl::string_view pass, const Graph& graph, const FusionPlan& before, const FusionPlan& after) = 0;
 };
 
-// As Rewrite and Fuse, which observe nothing.
+// Rewrite and Fuse with an observer (may be null).
 absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer,
                                       const AtPass& at_pass = {});
 absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,

@@ -34,18 +34,18 @@ struct Pass {
 // The complete fusion pipeline, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
     {"absorb-views", AbsorbViews},           // first: every later pass sees through views
-    {"merge-matmuls", ExplainMatmuls},       // the rewrite has merged what it could
+    {"merge-matmuls", ExplainMatmuls},       // records the refusals of the rewrite
     {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},
     {"stitch", Stitch},
-    {"fuse-scan", FuseScan},  // what rows left
+    {"fuse-scan", FuseScan},  // takes loops that rows left
     {"remote-stitch", RemoteStitch},
     {"chain-matmuls", ChainMatmuls},  // last: groups must be final
 };
 
-// Keeps one refusal per edge and pass, of edges that are still between kernels. Views at their ends may have joined
-// what reads them since.
+// Keeps one refusal per edge and pass, only for edges that are still between kernels. Views at either end may have
+// joined their readers since.
 void SettleRefusals(const Graph& graph, FusionPlan& plan) {
   Uses uses = Uses::Of(graph, plan);
   std::vector<int> kernel_of(plan.groups.size());

@@ -17,7 +17,7 @@ struct Verifier {
   const Graph& graph;
   Uses uses;
   std::vector<int> owner;     // group of each core node
-  std::vector<bool> written;  // values in memory before the group at hand
+  std::vector<bool> written;  // values in memory before the current group
 
   template <typename... Args>
   absl::Status Error(size_t g, const Args&... args) const {
@@ -56,7 +56,7 @@ struct Verifier {
       }
     }
     if (std::vector<Value>(expected.begin(), expected.end()) != group.inputs) {
-      return Error(g, "inputs are not what its nodes read");
+      return Error(g, "inputs are not the values that its nodes read");
     }
     for (Value input : group.inputs) {
       if (HasCode(graph.node(input.node)) && !written[input.node]) {
@@ -76,7 +76,7 @@ struct Verifier {
       if (!outside && !uses.stored(id)) continue;
       for (size_t r = 0; r < graph.node(id).results.size(); ++r) expected.push_back({id, static_cast<int32_t>(r)});
     }
-    if (expected != group.outputs) return Error(g, "outputs are not what others read");
+    if (expected != group.outputs) return Error(g, "outputs are not the values that others read");
     if (expected.empty() && group.kind != GroupKind::kControl) return Error(g, "writes nothing");
     return absl::OkStatus();
   }
@@ -146,7 +146,7 @@ struct Verifier {
     return absl::OkStatus();
   }
 
-  // Each link hands its only output to the next, and no link is in two chains.
+  // Each group of a chain passes its only output to the next, and no group is in two chains.
   absl::Status CheckChains() const {
     std::set<int> links;
     for (const std::vector<int>& chain : plan.chains) {

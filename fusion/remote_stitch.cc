@@ -12,7 +12,7 @@
 namespace tailor {
 namespace {
 
-// Dims that are not provably 1.
+// Number of dims that are not provably 1.
 template <typename DimSizes, typename Get>
 int RealDims(const FusionContext& context, const DimSizes& dim_sizes, Get get) {
   return static_cast<int>(std::count_if(dim_sizes.begin(), dim_sizes.end(), [&](const auto& dim_size) {
@@ -20,7 +20,7 @@ int RealDims(const FusionContext& context, const DimSizes& dim_sizes, Get get) {
   }));
 }
 
-// The rows that read each value.
+// The row groups that read each value.
 class RowsReading {
  public:
   explicit RowsReading(const GroupIndex& index) {
@@ -30,7 +30,7 @@ class RowsReading {
     }
   }
 
-  // Those behind `after` that read a tensor as large as the domain of `group`, and so does it.
+  // The row groups after `after` that share with `group` an input as large as the domain of `group`.
   std::set<int> SharingLargeInput(const FusionContext& context, const FusionGroup& group, int after) const {
     const int domain = RealDims(context, group.axes, [](const GroupAxis& axis) { return axis.dim_size; });
     std::set<int> sharing;
@@ -60,7 +60,7 @@ absl::Status RemoteStitch(const FusionContext& context, FusionPlan& plan) {
       b = *sharing.begin();
       sharing.erase(sharing.begin());
       if (index.empty(b) || !index.TryMerge(a, b)) continue;
-      sharing.merge(reading.SharingLargeInput(context, index.group(a), b));  // what `b` read as well
+      sharing.merge(reading.SharingLargeInput(context, index.group(a), b));  // inputs of `b`
     }
   }
   index.Finish();

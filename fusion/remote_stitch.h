@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Requires: groups are final but for this. Preserves: plan validity.
+// Requires: all group-forming passes before it have run. Preserves: plan validity.
 absl::Status RemoteStitch(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Rewrite: nodes that no output needs go.
+// Rewrite: removes nodes that no output needs.
 #ifndef TAILOR_FUSION_REMOVE_DEAD_NODES_H_
 #define TAILOR_FUSION_REMOVE_DEAD_NODES_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: every input, used or not, and everything that an output needs.
+// Preserves: all inputs, used or not, and every node that an output needs.
 absl::StatusOr<Graph> RemoveDeadNodes(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

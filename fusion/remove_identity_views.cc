@@ -30,7 +30,7 @@ bool IsIdentity(const ShapeFacts& facts, const Node& node, const Shape& from) {
     }
     case OpKind::kPad: {
       const std::vector<int64_t>& interior = node.i64s("interior");
-      const Shape& low = node.dims("low");  // equal shapes leave none at the other end
+      const Shape& low = node.dims("low");  // equal shapes imply that `high` is zero too
       return std::all_of(interior.begin(), interior.end(), [](int64_t gap) { return gap == 0; }) &&
              std::all_of(low.begin(), low.end(), [](const DimExpr& before) { return before == DimExpr(0); });
     }

@@ -1,4 +1,4 @@
-// Rewrite: views that change nothing go.
+// Rewrite: removes views that change nothing.
 #ifndef TAILOR_FUSION_REMOVE_IDENTITY_VIEWS_H_
 #define TAILOR_FUSION_REMOVE_IDENTITY_VIEWS_H_
 

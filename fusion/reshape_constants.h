@@ -1,4 +1,4 @@
-// Rewrite: a reshape of a constant is a constant with the same bytes.
+// Rewrite: a reshape of a constant becomes a constant with the same bytes.
 #ifndef TAILOR_FUSION_RESHAPE_CONSTANTS_H_
 #define TAILOR_FUSION_RESHAPE_CONSTANTS_H_
 

@@ -38,9 +38,9 @@ constexpr Pass kPasses[] = {
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
-    {"merge-matmuls", MergeMatmuls},           // equal left operands are one
-    {"split-long-matmuls", SplitLongMatmuls},  // joined columns count
-    {"reshape-constants", ReshapeConstants},   // those of the split
+    {"merge-matmuls", MergeMatmuls},           // equal lhs are one node
+    {"split-long-matmuls", SplitLongMatmuls},  // after merging: N is final
+    {"reshape-constants", ReshapeConstants},   // reshapes made by the split
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };

@@ -1,5 +1,5 @@
-// Graph rewrites before fusion: one visible list (rewrites.cc), each a free function in a file of its
-// own, graph verified after each. With TAILOR_DUMP=<dir> in the environment, each result is written there.
+// Graph rewrites before fusion: one list (rewrites.cc), each rewrite a free function in its own file. The graph is
+// verified after each. If TAILOR_DUMP=<dir> is set in the environment, each result is written there.
 #ifndef TAILOR_FUSION_REWRITES_H_
 #define TAILOR_FUSION_REWRITES_H_
 
@@ -10,9 +10,9 @@
 
 namespace tailor {
 
-// Each pass builds a new graph: same inputs, outputs, symbols and user-visible meaning.
-// Rewrites settle all types with `facts` (canonical dims), drop unused nodes, merge equal ones, remove
-// identity views and broadcasts that an elementwise consumer implies, and simplify x*1, x+0 and the like.
+// Each pass builds a new graph with the same inputs, outputs, symbols and meaning. The rewrites make dims canonical
+// with `facts`; remove unused nodes, identity views and implied broadcasts; merge equal nodes and matmuls; and simplify
+// algebra such as x*1. `at_pass` reports progress and may cancel.
 absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass = {});
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Rewrite: every output becomes the result of a node of its own, so that a kernel writes it.
+// Rewrite: every output becomes the result of a separate node, so that a kernel writes it.
 #ifndef TAILOR_FUSION_SEPARATE_OUTPUTS_H_
 #define TAILOR_FUSION_SEPARATE_OUTPUTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: values. Inputs, constants and values that are output already are copied by an identity reshape.
+// Preserves: values. Inputs, constants and values that are already an output are copied by an identity reshape.
 absl::StatusOr<Graph> SeparateOutputs(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

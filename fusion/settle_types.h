@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: values, names, order of nodes. Symbols of one class become its representative.
+// Preserves: values, names, order of nodes. Equal symbols become the representative of their class.
 absl::StatusOr<Graph> SettleTypes(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

@@ -10,7 +10,7 @@
 namespace tailor {
 namespace {
 
-// Whether `v` is a constant of one element with exactly the bits of `value` (so 0.0 is not -0.0).
+// Whether `v` is a one-element constant with exactly the bits of `value` (so 0.0 is not -0.0).
 bool IsConstant(const Graph& graph, Value v, double value) {
   const Node& node = graph.node(v.node);
   if (node.op != OpKind::kConstant || ElementCount(graph.type(v).shape).constant() != 1) return false;
@@ -22,8 +22,8 @@ bool IsConstant(const Graph& graph, Value v, double value) {
   return std::memcmp(&expected, data.data, SizeOf(dtype)) == 0;
 }
 
-// x op 1 or x op 0 for the operations where the right operand can be neutral. IEEE: x + 0.0 turns -0.0
-// into 0.0, but x - 0.0 and x + -0.0 are exact.
+// Whether `rhs` is the neutral 1 or 0 of `op`. IEEE 754: x + 0.0 turns -0.0 into 0.0, but x - 0.0 and x + -0.0 are
+// exact.
 bool RightIsNeutral(const Graph& graph, OpKind op, Value rhs) {
   bool is_float = IsFloat(graph.type(rhs).dtype);
   switch (op) {

@@ -1,4 +1,4 @@
-// Rewrite: operations that provably return an operand go, exactly: x*1, x/1, x-0, integer x+0, x**1.
+// Rewrite: removes operations that provably return an operand exactly: x*1, x/1, x-0, integer x+0, x**1.
 #ifndef TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_
 #define TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_
 

@@ -40,7 +40,7 @@ bool Intersects(const Symbols& a, const Symbols& b) {
   return std::any_of(a.begin(), a.end(), [&](SymbolId symbol) { return b.contains(symbol); });
 }
 
-// Of what is known before the first stage.
+// Stage number of symbols that are known before the first stage runs.
 constexpr int kAtInputs = -1;
 
 class Splitter {
@@ -53,24 +53,24 @@ class Splitter {
  private:
   struct Stage {
     std::vector<NodeId> nodes;    // without binds
-    std::vector<NodeId> sources;  // binds, loops and branches that tell dim sizes of the stages behind
+    std::vector<NodeId> sources;  // binds, loops and branches with data-dependent dims of later stages
     std::vector<size_t> outputs;
     std::vector<Assumption> assumptions;
     Symbols symbols;            // that the stage mentions
-    std::vector<Value> handed;  // what it and the stages behind it read of those before it
+    std::vector<Value> handed;  // values of earlier stages that this stage or a later one reads
     absl::flat_hash_set<Value> is_handed;
   };
 
   // One dim size that a stage takes as an argument.
   struct DimSizeArgument {
     SymbolId symbol;
-    Value count;  // the operand of the bind that tells it, or Value{} where the stage before knows it
+    Value count;  // operand of the bind that defines it; Value{} if the previous stage knows it
   };
 
   class StageGraph;
 
-  // What outputs and binds are computed from, and what tells a dim size that one of these mentions.
-  void FindWhatIsNeeded() {
+  // Marks the nodes that outputs and binds are computed from, and the nodes that define a dim size of one of these.
+  void MarkNeeded() {
     Symbols mentioned;
     for (const Output& output : graph_.outputs()) needed_[output.value.node] = true;
     for (NodeId id = static_cast<NodeId>(needed_.size()) - 1; id >= 0; --id) {
@@ -84,8 +84,8 @@ class Splitter {
     }
   }
 
-  // Loops and branches that no output needs do not run: what speaks of dim sizes that they would tell goes with them.
-  void FindWhatIsLeftOut() {
+  // Loops and branches that no output needs do not run. Nodes that use dim sizes defined by them are dropped too.
+  void MarkDropped() {
     for (NodeId id = 0; id < static_cast<NodeId>(left_out_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (needed_[id]) continue;
@@ -106,7 +106,7 @@ class Splitter {
     return symbols;
   }
 
-  // Dim sizes of its results that a loop or branch tells.
+  // The data-dependent dim sizes of the results of a loop or branch.
   Symbols DefinedBy(const Node& node) const {
     Symbols symbols;
     const std::vector<std::vector<bool>> told = DataDependentDims(graph_, node);
@@ -118,7 +118,7 @@ class Splitter {
     return symbols;
   }
 
-  // The first stage in which all of `symbols` are known. A symbol that nothing tells is an error elsewhere.
+  // The first stage in which all of `symbols` are known. A symbol that no node defines is diagnosed elsewhere.
   int FirstThatKnows(const Symbols& symbols) const {
     int first = 0;
     for (SymbolId symbol : symbols) {
@@ -130,7 +130,7 @@ class Splitter {
   // The first stage that can read the value.
   int FirstThatReads(Value v) const { return std::max(stage_[v.node], FirstThatKnows(DimSizesOf(v))); }
 
-  // A symbol that no input has is told by the first bind, or loop or branch result, that has it as a dim size.
+  // A symbol that no input binds is defined by the first bind, loop or branch that has it as a dim size.
   absl::Status FindStages() {
     stages_.resize(1);
     for (NodeId input : graph_.inputs()) {
@@ -138,7 +138,7 @@ class Splitter {
     }
     for (NodeId id = 0; id < static_cast<NodeId>(stage_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op == OpKind::kContinuation) return absl::InvalidArgumentError("rest: is the compiler's own");
+      if (node.op == OpKind::kContinuation) return absl::InvalidArgumentError("continuation: is the compiler's own");
       if (left_out_[id]) continue;
       Symbols own;
       if (node.op == OpKind::kBind) own.insert(*node.dims("extent")[0].symbol());
@@ -155,7 +155,7 @@ class Splitter {
       for (Value operand : node.operands) stage = std::max(stage, FirstThatReads(operand));
       stage_[id] = stage;
       for (SymbolId symbol : own) known_in_.emplace(symbol, stage);
-      // One more where data tells dim sizes, even if nothing has them: it checks their range.
+      // A data-dependent dim size needs a later stage, even if unused: that stage checks its range.
       stages_.resize(std::max<size_t>(stages_.size(), stage + (own.empty() ? 1 : 2)));
       if (!own.empty()) stages_[stage].sources.push_back(id);
       if (node.op != OpKind::kBind) stages_[stage].nodes.push_back(id);
@@ -166,20 +166,20 @@ class Splitter {
     return absl::OkStatus();
   }
 
-  // What a bind returns is its operand.
+  // The value behind binds: a bind returns its operand.
   Value Resolve(Value v) const {
     while (graph_.node(v.node).op == OpKind::kBind) v = graph_.node(v.node).operands[0];
     return v;
   }
 
-  // Constants are copied instead, except as the operand of a bind.
+  // Passes `v` on to stage `to`. Constants are copied instead, except as the operand of a bind.
   void HandOn(Value v, int to, bool constants = false) {
     v = Resolve(v);
     if (stage_[v.node] >= to || (graph_.node(v.node).op == OpKind::kConstant && !constants)) return;
     if (stages_[to].is_handed.insert(v).second) stages_[to].handed.push_back(v);
   }
 
-  // The stage whose nodes tell the symbol.
+  // The stage whose nodes define the symbol.
   int KnownIn(SymbolId symbol) const {
     const auto told = known_in_.find(symbol);
     return told == known_in_.end() ? kAtInputs : told->second;
@@ -191,7 +191,7 @@ class Splitter {
     }
   }
 
-  // From the last stage on, since each hands on what the next one needs.
+  // Runs from the last stage to the first: each stage passes on what the next one needs.
   void FindArguments() {
     for (const Assumption& assumption : graph_.assumptions()) {
       Symbols pair;
@@ -221,11 +221,11 @@ class Splitter {
     std::vector<Value> counts;
     for (NodeId id : stages_[k - 1].sources) {
       if (graph_.node(id).op != OpKind::kBind) continue;
-      stage.symbols.insert(*graph_.node(id).dims("extent")[0].symbol());  // even where nothing has it: to be checked
+      stage.symbols.insert(*graph_.node(id).dims("extent")[0].symbol());  // even if unused: its range is checked
       counts.push_back({id, 0});
     }
     size_t known;
-    do {  // what is handed on may have more symbols
+    do {  // values passed on may mention more symbols
       known = stage.symbols.size() + stage.handed.size();
       for (Value v : stage.handed) Mention(DimSizesOf(v), k);
       for (NodeId id : stages_[k - 1].sources) ForwardKnown(id, k);
@@ -233,7 +233,7 @@ class Splitter {
     for (Value count : counts) HandOn(count, k, /*constants=*/true);
   }
 
-  // The results of loop or branch `id` that tell dim sizes that stage `k` mentions.
+  // Passes on the results of loop or branch `id` that bind dim sizes that stage `k` mentions.
   void ForwardKnown(NodeId id, int k) {
     const Node& node = graph_.node(id);
     for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
@@ -244,7 +244,7 @@ class Splitter {
     }
   }
 
-  // Symbols of stage `k` that no handed value binds.
+  // The symbols of stage `k` that no value passed to it binds.
   std::vector<DimSizeArgument> DimSizeArguments(int k) const {
     std::map<SymbolId, Value> counts;
     for (NodeId id : stages_[k - 1].sources) {
@@ -255,7 +255,7 @@ class Splitter {
     for (SymbolId symbol : stages_[k].symbols) {
       const auto count = counts.find(symbol);
       if (count == counts.end() && KnownIn(symbol) >= k - 1)
-        continue;  // a handed result has it, or a loop of the stage
+        continue;  // bound by a value passed on, or defined by a loop of the stage
       arguments.push_back({symbol, count == counts.end() ? Value{} : count->second});
     }
     return arguments;
@@ -264,17 +264,17 @@ class Splitter {
   const Graph& graph_;
   std::vector<bool> needed_;
   std::vector<bool> left_out_;
-  Symbols unknown_;                   // by loops and branches that no output needs
+  Symbols unknown_;                   // defined by loops and branches that no output needs
   std::vector<int> stage_;            // by node
-  std::map<SymbolId, int> known_in_;  // the stage whose nodes tell the symbol, or kAtInputs
+  std::map<SymbolId, int> known_in_;  // the stage whose nodes define the symbol, or kAtInputs
   std::vector<Stage> stages_;
 };
 
-// Makes the graph of one stage.
+// Builds the graph of one stage.
 class Splitter::StageGraph {
  public:
   StageGraph(const Splitter& all, int k)
-      : all_(all), from_(all.graph_), stage_(all.stages_[k]), k_(k), graph_(k == 0 ? from_.name() : "rest") {}
+      : all_(all), from_(all.graph_), stage_(all.stages_[k]), k_(k), graph_(k == 0 ? from_.name() : "continuation") {}
 
   absl::StatusOr<Graph> Build() {
     TAILOR_RETURN_IF_ERROR(AddSymbols());
@@ -289,7 +289,7 @@ class Splitter::StageGraph {
   }
 
  private:
-  // The first stage has those of the graph.
+  // The first stage has all symbols of the graph.
   absl::Status AddSymbols() {
     for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(from_.symbols().size()); ++symbol) {
       if (k_ > 0 && !stage_.symbols.contains(symbol)) continue;
@@ -354,8 +354,8 @@ class Splitter::StageGraph {
     return absl::OkStatus();
   }
 
-  // What is neither here nor handed on is read only by nodes that no output needs: they are checked like any other,
-  // with zeros of its type, and then left out.
+  // A value that is neither in this stage nor passed to it is read only by nodes that no output needs. Zeros of its
+  // type replace it, so that these nodes are verified; they are dropped later.
   absl::StatusOr<Value> Copy(Value v) {
     v = all_.Resolve(v);
     auto [it, added] = copies_.try_emplace(v);
@@ -388,7 +388,7 @@ class Splitter::StageGraph {
       dim_sizes.push_back(counted ? DimExpr(0) : Renamed(DimExpr::Symbol(dim_size.symbol)));
       counts.push_back(counted ? std::find(handed.begin(), handed.end(), dim_size.count) - handed.begin() : -1);
     }
-    std::vector<std::pair<size_t, bool>> left;  // number in the graph, and whether it is the rest's
+    std::vector<std::pair<size_t, bool>> left;  // output number in the graph; whether a later stage computes it
     for (size_t k = k_; k < all_.stages_.size(); ++k) {
       for (size_t i : all_.stages_[k].outputs) left.emplace_back(i, k > static_cast<size_t>(k_));
     }
@@ -413,8 +413,8 @@ class Splitter::StageGraph {
 };
 
 absl::StatusOr<std::vector<Graph>> Splitter::Run() {
-  FindWhatIsNeeded();
-  FindWhatIsLeftOut();
+  MarkNeeded();
+  MarkDropped();
   TAILOR_RETURN_IF_ERROR(FindStages());
   std::vector<Graph> graphs;
   if (stages_.size() == 1 && unknown_.empty()) {

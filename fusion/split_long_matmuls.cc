@@ -8,7 +8,7 @@
 namespace tailor {
 namespace {
 
-// How many parts, 1 where K stays whole.
+// The number of parts of K; 1: not split.
 int64_t PartsOf(const Graph& graph, const Node& node) {
   constexpr int64_t kLongDepth = 8192, kMostDepth = 4096, kLeastDepth = 1024, kMostColumns = 256;
   if (node.op != OpKind::kDot) return 1;

@@ -1,4 +1,4 @@
-// Rewrite: a matmul with a long K and a small result becomes one for each part of K, and their sum (split-K).
+// Rewrite: split-K of a matmul with a long K and a small result: one matmul per part of K, then their sum.
 #ifndef TAILOR_FUSION_SPLIT_LONG_MATMULS_H_
 #define TAILOR_FUSION_SPLIT_LONG_MATMULS_H_
 
@@ -8,11 +8,11 @@
 
 namespace tailor {
 
-// x[M, K] w[K, N] with K fixed, long, and with a divisor that gives parts of some thousands, and N fixed and so small
-// that blocks of columns are no work for several threads, becomes reduce_sum(x[P, M, K/P] w[P, K/P, N]) over P, in f32
-// and f64. The parts are tasks of their own; what they add to memory traffic is two N in K/P. Sums are in another order
-// than those of the whole K, and nearer to the exact ones; the order depends on K alone. w[N, K] stays whole: no
-// packing reads the parts of its rows.
+// x[M, K] w[K, N] becomes reduce_sum(x[P, M, K/P] w[P, K/P, N]) over P, in f32 and f64. Conditions: K and N are
+// constants; K >= 8192 has a divisor with parts of 1024 to 4096; N <= 256, too few columns to give several threads
+// work. The parts are independent tasks. Added memory traffic: 2 N per K/P. The order of the sums depends only on K; it
+// differs from the unsplit order and has smaller rounding errors. w[N, K] is not split: packing cannot read parts of
+// its rows.
 absl::StatusOr<Graph> SplitLongMatmuls(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

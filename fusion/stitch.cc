@@ -5,7 +5,7 @@
 namespace tailor {
 namespace {
 
-// Merges one reader of what `row` writes into it. The earliest reader comes first: nothing lies between.
+// Merges one reader of an output of `row` into it. The earliest reader comes first, so no group lies between.
 bool TakeConsumer(GroupIndex& index, int row) {
   for (int consumer : index.Consumers(row)) {
     if (index.kind(consumer) != GroupKind::kContraction && index.TryMerge(row, consumer)) return true;

@@ -1,4 +1,4 @@
-// What fusion and scheduling may know of a target: plain numbers, no names of instructions.
+// The properties of a target that fusion and scheduling use: plain numbers, no instruction names.
 #ifndef TAILOR_FUSION_TARGET_TRAITS_H_
 #define TAILOR_FUSION_TARGET_TRAITS_H_
 
@@ -7,13 +7,14 @@
 
 namespace tailor {
 
-// What one instruction does of a matmul in bf16, adding to f32 sums.
+// How a CPU target multiplies bf16 matrices; sums are f32.
 enum class BF16Matmuls : uint8_t {
-  kConverted,  // nothing: factors become f32 first
-  kPairs,      // each lane of a vector takes the products of two pairs of factors
-  kTiles,      // 16 x 32 factors times 32 x 16, in registers of two dimensions
+  kConverted,  // no bf16 instruction: operands are converted to f32
+  kPairs,      // dot products of bf16 pairs per f32 lane (AVX512-BF16)
+  kTiles,      // 16 x 32 by 32 x 16 in tile registers (AMX)
 };
 
+// Defaults: a CPU with 64-byte vectors.
 struct TargetTraits {
   int vector_bytes = 64;  // widest vector register
   int vector_registers = 32;
@@ -23,21 +24,21 @@ struct TargetTraits {
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
-  size_t most_tensors = SIZE_MAX;  // that a kernel of several nodes reads and writes
-  bool row_blocks = true;          // a worker may run several kernels on rows that stay in its cache
-  // The longest rows of factors with which two matmuls and a softmax between them become one kernel, which walks the
-  // softmax's rows once (codegen/plan/attention.h); 0: they never do.
-  int64_t joined_dim_size = 0;
-  // One thread reads and writes a row, so that a kernel's output may lie in an operand's memory.
+  size_t max_kernel_tensors = SIZE_MAX;  // limit on inputs plus outputs of a kernel of several nodes
+  bool row_blocks = true;                // one thread may run a chain of kernels on a block of rows that stays in cache
+  // The largest row length of the factors with which two matmuls and the softmax between them become one online-softmax
+  // kernel (codegen/plan/attention.h). 0: never.
+  int64_t max_attention_row = 0;
+  // One thread reads and writes a row, so that a kernel's output may alias an operand.
   bool rows_in_place = true;
-  bool free_index_arithmetic = false;  // an index for each element costs no more than one for each vector
-  bool winograd = true;                // there are kernels for Winograd convolutions
+  bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
+  bool winograd = true;                // has kernels for Winograd convolutions
   bool pair_panels = true;             // bf16 weights are packed in pairs of rows (ConstantLayout::kPairPanels16)
-  bool external_f16_gemm = false;      // external gemms take f16 too
-  bool warpgroup_matmuls = false;      // GPU: warpgroups multiply matrices that lie in shared memory
-  bool tf32_matmuls = false;           // GPU: operands of f32 matmuls may be rounded to tf32, for tensor cores
-  // GPU: elements of a row that are worth a block of their own where there are too few rows for all blocks.
-  int64_t part_elements = 4096;
+  bool external_f16_gemm = false;      // external gemms support f16
+  bool warpgroup_matmuls = false;      // GPU: warpgroup gemms of matrices in shared memory
+  bool tf32_matmuls = false;           // GPU: operands of f32 matmuls may be rounded to tf32 (tensor cores)
+  // GPU: row elements per block, where a row is split because there are fewer rows than blocks.
+  int64_t elements_per_part = 4096;
 };
 
 }  // namespace tailor

@@ -15,7 +15,7 @@ Value Affine(Formula& f, Value x, double alpha, double beta) {
   return f.Apply(OpKind::kAdd, {f.Scale(x, alpha), f.Scalar(x, beta)});
 }
 
-// x, but `other` where x is at most `bound`.
+// x where x > bound, else `other`.
 Value Above(Formula& f, Value x, double bound, Value other) {
   return f.Apply(OpKind::kSelect, {f.Apply(OpKind::kLe, {x, f.Scalar(x, bound)}), other, x});
 }
@@ -24,7 +24,7 @@ Value Softsign(Formula& f, Value x) {
   return f.Apply(OpKind::kDiv, {x, f.Apply(OpKind::kAdd, {f.Apply(OpKind::kAbs, {x}), f.Scalar(x, 1)})});
 }
 
-// max(x, 0) + log(1 + e^-|x|): nothing overflows.
+// max(x, 0) + log(1 + e^-|x|), which does not overflow.
 Value Softplus(Formula& f, Value x) {
   Value decay = f.Apply(OpKind::kExp, {f.Apply(OpKind::kNeg, {f.Apply(OpKind::kAbs, {x})})});
   Value log = f.Apply(OpKind::kLog, {f.Apply(OpKind::kAdd, {decay, f.Scalar(x, 1)})});
@@ -42,7 +42,7 @@ Value Elu(Formula& f, Value x, double alpha) {
 
 struct Function {
   absl::string_view name;
-  double alpha, beta;  // the defaults
+  double alpha, beta;  // defaults
   Value (*append)(Formula& f, Value x, double alpha, double beta);
 };
 

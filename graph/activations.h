@@ -1,4 +1,4 @@
-// Activation functions by name, for layers that take them as options.
+// Named activation functions, for builders of layers that take them as options (graph/recurrence.h).
 #ifndef TAILOR_GRAPH_ACTIVATIONS_H_
 #define TAILOR_GRAPH_ACTIVATIONS_H_
 
@@ -10,19 +10,19 @@
 
 namespace tailor {
 
-// One of (with a = alpha, b = beta and their defaults where there are such)
+// One of these names, with a = alpha and b = beta; their defaults are in parentheses:
 //   sigmoid, tanh, relu, softsign x / (1 + |x|), softplus log(1 + e^x),
 //   affine a x + b (1, 0), scaled_tanh a tanh(b x) (1, 1), hard_sigmoid max(0, min(1, a x + b)) (0.2, 0.5),
-//   leaky_relu x or where x < 0 a x (0.01), thresholded_relu x or where x <= a 0 (1),
-//   elu x or where x < 0 a (e^x - 1) (1).
+//   leaky_relu: x, or a x for x < 0 (0.01), thresholded_relu: x, or 0 for x <= a (1),
+//   elu: x, or a (e^x - 1) for x < 0 (1).
 struct Activation {
   std::string name;
   std::optional<double> alpha, beta;
 };
 
-// INVALID_ARGUMENT, naming `builder`, where there is no such function.
+// INVALID_ARGUMENT naming `builder` if no activation has this name.
 absl::Status CheckActivation(absl::string_view builder, const Activation& activation);
-// Appends the function, which there is, of x.
+// Appends activation(x). Requires CheckActivation.
 Value Activate(Formula& f, const Activation& activation, Value x);
 
 }  // namespace tailor

@@ -18,7 +18,7 @@ Value Shifted(Formula& f, Value x, int64_t axis) {
   return f.Apply(OpKind::kSub, {x, f.Reduce(OpKind::kReduceMax, x, axis)});
 }
 
-// An operand that formulas in a wider type take beside x; `operand` may be absent.
+// Checks that operand `name` has x's dtype, for formulas that compute in a wider type. `operand` may be absent.
 absl::Status CheckTypeOfX(const Graph& graph, absl::string_view builder, absl::string_view name, Value operand,
                           Value x) {
   if (operand.node < 0) return absl::OkStatus();

@@ -20,18 +20,18 @@ Value Filled(Formula& f, Value like, double value, const Shape& shape) {
 
 Value AsNumbers(Formula& f, Value mask) { return f.Apply(OpKind::kCast, {mask}, {{"dtype", DType::kI64}}); }
 
-// The sum of the elements before each one, and with `inclusive` of that one too.
+// Prefix sums of x; exclusive unless `inclusive`.
 Value Sums(Formula& f, Value x, bool inclusive) {
   return f.Apply(OpKind::kScan, {x},
                  {{"axis", int64_t{0}}, {"combiner", "add"}, {"exclusive", int64_t{inclusive ? 0 : 1}}});
 }
 
-// `x` with rows of `updates` put at the places i64[N].
+// `x` with the rows of `updates` combined into rows `places`, i64[N].
 Value Put(Formula& f, Value x, Value places, const DimExpr& count, Value updates, const char* combiner) {
   return f.Apply(OpKind::kScatter, {x, Reshaped(f, places, {count, 1}), updates}, {{"combiner", combiner}});
 }
 
-// A symbol of its own for up to `most` rows.
+// A fresh symbol for a number of rows, at most `most`.
 absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, const char* builder, const DimExpr& most) {
   SymbolInfo info;
   for (size_t i = 0; info.name.empty() || graph.FindSymbol(info.name); ++i) info.name = absl::StrCat(builder, i);
@@ -41,10 +41,10 @@ absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, const char* builder, const Di
   return DimExpr::Symbol(id);
 }
 
-// Which of N rows are kept and where they go.
+// The rows that a mask keeps, and their positions in the result.
 struct Selection {
   DimExpr from, to;  // N and M
-  Value places;      // i64[N]; a row that is not kept goes to place N
+  Value places;      // i64[N]; N for a row that is dropped
 };
 
 // mask: bool[N].
@@ -62,7 +62,7 @@ absl::StatusOr<Selection> SelectRows(Graph& graph, const char* builder, Value ma
   return Selection{from, to, places};
 }
 
-// The kept rows of x [N, ...].
+// The kept rows of x [N, ...]: [M, ...].
 Value Kept(Formula& f, const Graph& graph, const Selection& selection, Value x) {
   if (!f.ok()) return x;
   Shape shape = graph.type(x).shape;
@@ -89,7 +89,7 @@ absl::Status CheckMask(const Graph& graph, Value x, Value mask) {
                                                  graph.TypeText({DType::kBool, {rows}})));
 }
 
-// What is compared: x, or the vector of its elements, along an axis; and its slices there as a vector or as rows.
+// The operand of Unique: x (or the vector of its elements), the axis, and the slices to compare as a vector or as rows.
 struct Slices {
   Value x;
   int64_t axis;
@@ -121,7 +121,7 @@ absl::StatusOr<Slices> SlicesOf(Graph& graph, Value x, std::optional<int64_t> ax
   return Slices{x, front, rows};
 }
 
-// Elements of a vector, or rows of a matrix, in ascending order.
+// The elements of a vector, or the rows of a matrix, in ascending order.
 absl::StatusOr<Sorted> SortSlices(Graph& graph, Value slices) {
   if (graph.type(slices).rank() == 1) return Sort(graph, slices, 0, false);
   TAILOR_ASSIGN_OR_RETURN(Value order, ArgsortRows(graph, slices));
@@ -130,7 +130,7 @@ absl::StatusOr<Sorted> SortSlices(Graph& graph, Value slices) {
   return Sorted{rows, order};
 }
 
-// bool[N]: which slices, being in order, differ from the one before; the first one does.
+// bool[N]: which of the sorted slices differ from their predecessor; the first one does.
 Value StartsOfGroups(Formula& f, const Graph& graph, Value slices) {
   const Shape shape = graph.type(slices).shape;
   Value i = Positions(f, shape[0]);
@@ -196,7 +196,7 @@ absl::StatusOr<Distinct> Unique(Graph& graph, Value x, std::optional<int64_t> ax
   TAILOR_ASSIGN_OR_RETURN(Selection groups, SelectRows(graph, "unique", starts));
 
   const Shape all = {groups.from}, distinct = {groups.to};
-  Value first = Kept(f, graph, groups, order.indices);  // stable: where each occurs first
+  Value first = Kept(f, graph, groups, order.indices);  // the sort is stable: indices of first occurrences
   Value number = f.Apply(OpKind::kSub, {Sums(f, AsNumbers(f, starts), true), f.Scalar(first, 1)});
   if (!sorted) {
     Value marks = Put(f, Filled(f, first, 0, all), first, groups.to, Filled(f, first, 1, distinct), "set");

@@ -1,5 +1,6 @@
-// Builders whose results have as many rows as data says: positions by a scan over what is kept, a scatter to them, and
-// a fresh symbol bound to their number. The symbol is called after the builder ("compact0", "compact1", ...).
+// Builders of ops whose result has a data-dependent number of rows. A scan over the mask gives the row positions, a
+// scatter moves the rows there, and a fresh symbol is bound to their number. The symbol is named after the builder
+// ("compact0", "compact1", ...).
 #ifndef TAILOR_GRAPH_COMPACTION_H_
 #define TAILOR_GRAPH_COMPACTION_H_
 
@@ -11,21 +12,21 @@
 
 namespace tailor {
 
-// The rows of x [N, ...] that mask bool[N] keeps, in their order: [M, ...], M fresh and at most N.
+// The rows of x [N, ...] where mask bool[N] is true, in order: [M, ...]; M is a fresh symbol, at most N.
 absl::StatusOr<Value> Compact(Graph& graph, Value x, Value mask);
 
-// The indices of the elements that are not 0 (NaN is not), in row-major order: i64[rank, M], M fresh.
+// Indices of the nonzero elements of x (NaN is nonzero), in row-major order: i64[rank, M]; M is a fresh symbol.
 absl::StatusOr<Value> NonZero(Graph& graph, Value x);
 
-// Elements, or along an axis slices, without repeats. Elements are equal as sorting.h says: NaN equals NaN.
+// The distinct elements of x, or its distinct slices along an axis. Equality is that of sorting.h: NaN equals NaN.
 struct Distinct {
-  Value values;   // [U], or x's shape with U in place of the axis; U fresh
-  Value indices;  // i64[U]: where each occurs first
-  Value inverse;  // i64[N]: the number among `values` of each of the N elements (slices) of x
-  Value counts;   // i64[U]: how many there are of each
+  Value values;   // [U], or x's shape with U in place of the axis; U is a fresh symbol
+  Value indices;  // i64[U]: index of the first occurrence
+  Value inverse;  // i64[N]: index into `values` of each of the N elements (slices) of x
+  Value counts;   // i64[U]: number of occurrences
 };
-// Without an axis x is taken as the vector of its elements. Values are in ascending order (slices compared element by
-// element) if `sorted`, else in the order of their first occurrence.
+// Without an axis, x is read as the vector of its elements. Values are in ascending order if `sorted` (slices compare
+// lexicographically), else in order of first occurrence.
 absl::StatusOr<Distinct> Unique(Graph& graph, Value x, std::optional<int64_t> axis, bool sorted);
 
 }  // namespace tailor

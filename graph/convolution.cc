@@ -21,7 +21,7 @@ bool AllEqual(const std::vector<int64_t>& values, int64_t value) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
 }
 
-// The numbers first, first + 1, ... of `count` axes.
+// The axis numbers first, first + 1, ..., `count` entries.
 std::vector<int64_t> Axes(size_t first, size_t count) {
   std::vector<int64_t> axes(count);
   std::iota(axes.begin(), axes.end(), static_cast<int64_t>(first));
@@ -33,7 +33,7 @@ Shape Joined(Shape front, const Shape& back) {
   return front;
 }
 
-// Checks what the primitives below could not name: ranks, and the lengths of the lists.
+// Checks ranks and list lengths, whose errors the primitives below could not name.
 absl::Status CheckWindows(const Graph& graph, absl::string_view builder, Value x, const Shape& sizes,
                           const Windows& windows) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, builder, "x", x));
@@ -55,7 +55,7 @@ absl::Status CheckWindows(const Graph& graph, absl::string_view builder, Value x
   return absl::OkStatus();
 }
 
-// x with `value` around its spatial dims, which are the last ones.
+// x padded by `value` around its spatial dims, the last ones.
 Value Padded(Formula& f, const Graph& graph, Value x, const Windows& windows, double value) {
   if (AllEqual(windows.low, 0) && AllEqual(windows.high, 0)) return x;
   const size_t rank = graph.type(x).shape.size(), spatial = std::max(windows.low.size(), windows.high.size());
@@ -76,13 +76,13 @@ Value WindowsOf(Formula& f, const Graph& graph, Value x, const Shape& sizes, con
                   {"dilations", windows.dilations}});
 }
 
-// Reduces the K... of windows.
+// Reduces the dims K... of windows.
 Value ReduceWindows(Formula& f, const Graph& graph, OpKind op, Value windows, size_t spatial) {
   if (!f.ok()) return windows;
   return f.Apply(op, {windows}, {{"axes", Axes(graph.type(windows).shape.size() - spatial, spatial)}});
 }
 
-// One channel in, one out: no product, a sum over each window.
+// One input and one output channel per group: a sum over each window instead of a matmul.
 Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights, Value bias) {
   if (!f.ok()) return windows;
   const Shape kernel = graph.type(weights).shape;
@@ -96,8 +96,8 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
-// Windows [N, C, O..., K...], or [N, groups, C / groups, O..., K...], as columns of a product:
-// [N, groups, C / groups * prod(K), prod(O)]. In this order neighbours of x stay neighbours.
+// Windows [N, C, O..., K...], or [N, groups, C / groups, O..., K...], as the rhs of a matmul: [N, groups, C / groups *
+// prod(K), prod(O)]. This order keeps neighbours of x adjacent.
 Value Patches(Formula& f, Value windows, const Shape& shape, const Shape& kernel, int64_t groups) {
   const size_t spatial = kernel.size() - 2, front = shape.size() - 2 * spatial;
   const DimExpr columns = ElementCount(Shape(shape.begin() + front, shape.begin() + front + spatial));
@@ -110,8 +110,8 @@ Value Patches(Formula& f, Value windows, const Shape& shape, const Shape& kernel
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Shape{shape[0], groups, kernel[1] * size, columns}}});
 }
 
-// x [N, C, D...] as [N, groups, C / groups, D...], so that the windows of a group are of dims of their own, where the
-// windows' dims leave room for one more.
+// x [N, C, D...] as [N, groups, C / groups, D...] if the windows' rank leaves room for one more dim. Then the windows
+// of a group have dims of their own.
 Value ByGroups(Formula& f, const Graph& graph, Value x, const Shape& kernel, int64_t groups) {
   const Shape& shape = graph.type(x).shape;
   if (groups == 1 || shape.size() + kernel.size() - 1 > kMaxRank) return x;
@@ -119,14 +119,14 @@ Value ByGroups(Formula& f, const Graph& graph, Value x, const Shape& kernel, int
                  {{"shape", Joined({shape[0], groups, kernel[1]}, Shape(shape.begin() + 2, shape.end()))}});
 }
 
-// The same where windows have one element each and lie side by side: x [N, C, O...], without a copy.
+// Patches() for dense 1-element windows: x [N, C, O...], without a copy.
 Value Points(Formula& f, Value x, const Shape& shape, const Shape& kernel, int64_t groups) {
   const DimExpr columns = ElementCount(Shape(shape.begin() + 2, shape.end()));
   return f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], groups, kernel[1], columns}}});
 }
 
 // [N, groups, K, prod(O)] x [groups, M / groups, K] -> [N, M, O...].
-Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weights, Value bias, const Shape& out) {
+Value MatmulOfPatches(Formula& f, const Graph& graph, Value patches, Value weights, Value bias, const Shape& out) {
   if (!f.ok()) return patches;
   const Shape rows = graph.type(patches).shape, kernel = graph.type(weights).shape;
   const DimExpr& groups = rows[1];
@@ -142,22 +142,22 @@ Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weig
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
 }
 
-// Where windows have one element each and weights are finite, the products of those that lie in the padding alone are
-// zeros. The others, as a window of x: results before the first of them, where along x that one lies, and how many they
-// are, all per spatial dim.
-struct PointsInside {
+// The results of a padded convolution with 1-element windows whose window lies inside x. With finite weights all others
+// are zero before the bias. Per spatial dim: the number of results before the inside ones, the position in x of the
+// first inside one, the number of inside ones, and the number of results after them.
+struct InteriorRange {
   Shape before, starts, counts, after;
 };
 
-std::optional<PointsInside> InsideOf(const Graph& graph, Value x, const Windows& windows, size_t spatial) {
+std::optional<InteriorRange> InsideOf(const Graph& graph, Value x, const Windows& windows, size_t spatial) {
   const Shape& shape = graph.type(x).shape;
-  PointsInside inside;
+  InteriorRange inside;
   for (size_t i = 0; i < spatial; ++i) {
     const auto low = windows.low.empty() ? 0 : windows.low[i].constant();
     const auto high = windows.high.empty() ? 0 : windows.high[i].constant();
     const int64_t stride = windows.strides.empty() ? 1 : windows.strides[i];
     const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[i];
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // ops of the other form tell what is wrong
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // the general form reports errors
     if (!low || !high || *low < 0 || *high < 0 || *low > kMost || *high > kMost) return std::nullopt;
     if (stride < 1 || stride > kMost || dilation < 1) return std::nullopt;
     const DimExpr& dim_size = shape[shape.size() - spatial + i];
@@ -171,9 +171,10 @@ std::optional<PointsInside> InsideOf(const Graph& graph, Value x, const Windows&
   return inside;
 }
 
-// A convolution of points some of which lie in the padding: it is padded where their products would be zero.
-Value ConvOfPointsInside(Formula& f, Graph& graph, Value x, Value weights, Value bias, const Windows& windows,
-                         const PointsInside& inside, int64_t groups) {
+// A convolution with 1-element windows, some of which lie in the padding: computes the inside results and pads them by
+// zeros.
+Value PaddedPointwiseConv(Formula& f, Graph& graph, Value x, Value weights, Value bias, const Windows& windows,
+                          const InteriorRange& inside, int64_t groups) {
   const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
   const size_t spatial = inside.counts.size();
   const Shape front(shape.begin(), shape.begin() + 2), none(2, 0);
@@ -185,7 +186,7 @@ Value ConvOfPointsInside(Formula& f, Graph& graph, Value x, Value weights, Value
   if (!f.ok()) return taken;
   const Shape points = graph.type(taken).shape;
   Value sums =
-      ProductOfPatches(f, graph, Points(f, taken, points, kernel, groups), weights, Value{-1, 0}, inside.counts);
+      MatmulOfPatches(f, graph, Points(f, taken, points, kernel, groups), weights, Value{-1, 0}, inside.counts);
   Value padded = f.Apply(OpKind::kPad, {sums, f.Scalar(x, 0)},
                          {{"low", Joined(none, inside.before)}, {"high", Joined(none, inside.after)}});
   if (bias.node < 0) return padded;
@@ -211,7 +212,7 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
   const bool pads = !AllEqual(windows.low, 0) || !AllEqual(windows.high, 0);
   if (pads && AllEqual(sizes, 1) && !depthwise && IsFiniteConstant(graph, weights)) {
     if (const auto inside = InsideOf(graph, x, windows, sizes.size())) {
-      return f.Finish(ConvOfPointsInside(f, graph, x, weights, bias, windows, *inside, groups));
+      return f.Finish(PaddedPointwiseConv(f, graph, x, weights, bias, windows, *inside, groups));
     }
   }
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
@@ -227,13 +228,13 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
     return f.Finish(DepthwiseConv(f, graph, taken, weights, bias));
   }
   Value patches = pointwise ? Points(f, taken, shape, kernel, groups) : Patches(f, taken, shape, kernel, groups);
-  return f.Finish(ProductOfPatches(f, graph, patches, weights, bias, out));
+  return f.Finish(MatmulOfPatches(f, graph, patches, weights, bias, out));
 }
 
 absl::StatusOr<Value> MaxPool(Graph& graph, Value x, const Shape& sizes, const Windows& windows) {
   TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "max_pool", x, sizes, windows));
   Formula f(&graph);
-  const double least = -std::numeric_limits<double>::infinity();  // saturates to the least integer
+  const double least = -std::numeric_limits<double>::infinity();  // for integers, saturates to the lowest value
   Value padded = Padded(f, graph, x, windows, least);
   return f.Finish(
       ReduceWindows(f, graph, OpKind::kReduceMax, WindowsOf(f, graph, padded, sizes, windows), sizes.size()));

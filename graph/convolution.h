@@ -1,5 +1,5 @@
-// Builders of convolutions and pools over windows of the spatial dims: pad, window, and a product or a reduction.
-// Layouts are channels first: x is [N, C, D...], one D for each spatial dim, of any number.
+// Builders of convolutions and pooling over windows of the spatial dims: pad, window, then a matmul or a reduction.
+// Layout is channels first: x is [N, C, D...], with one D per spatial dim; any number of spatial dims.
 #ifndef TAILOR_GRAPH_CONVOLUTION_H_
 #define TAILOR_GRAPH_CONVOLUTION_H_
 
@@ -11,21 +11,21 @@
 
 namespace tailor {
 
-// One entry for each spatial dim; an empty list stands for all 1 (strides, dilations) or all 0 (low, high).
+// One entry per spatial dim; an empty list means all 1 (strides, dilations) or all 0 (low, high).
 struct Windows {
   std::vector<int64_t> strides, dilations;
-  Shape low, high;  // elements of padding before and after
+  Shape low, high;  // elements of padding before the first and after the last one
 };
 
 // out[n, m, o...] = bias[m] + sum over c, k... of x[n, g C/groups + c, o * stride + k * dilation - low, ...] *
-// weights[m, c, k...], where g is the group of m and x is 0 outside.
+// weights[m, c, k...], where g is the group of m and x is 0 out of range.
 // Shapes: x [N, C, D...], weights [M, C / groups, K...], bias [M] (absent: node -1) -> [N, M, O...] with
 //         O = max(floordiv(low + D + high - (K - 1) * dilation - 1, stride) + 1, 0).
 absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, const Windows& windows, int64_t groups);
 
-// The largest element of each window: [N, C, D...] -> [N, C, O...]. Padding is below every element.
+// The maximum of each window: [N, C, D...] -> [N, C, O...]. Padding is below every element.
 absl::StatusOr<Value> MaxPool(Graph& graph, Value x, const Shape& sizes, const Windows& windows);
-// The mean of each window, of the elements of x in it or of its padding too.
+// The mean of each window: over its elements of x only, or with `count_include_pad` over its padding (zeros) too.
 absl::StatusOr<Value> AveragePool(Graph& graph, Value x, const Shape& sizes, const Windows& windows,
                                   bool count_include_pad);
 

@@ -36,7 +36,7 @@ int64_t Degree(const Term& term) {
   return degree;
 }
 
-// The quotient a / b of single terms, where it is exact; b is not the constant 0.
+// a / b for single terms, if exact; b is not the constant 0.
 std::optional<Term> DivideTerms(const Term& a, const Term& b) {
   if (b.coefficient == -1 || a.coefficient % b.coefficient != 0) return std::nullopt;
   Term quotient{a.coefficient / b.coefficient, a.factors};
@@ -82,7 +82,7 @@ std::vector<Factor> MultiplyFactors(const std::vector<Factor>& a, const std::vec
 DimExpr DimExpr::Algebra::Invalid(Problem problem) {
   static_assert(kMaxSize == 1024, "the message below names it");
   static const auto* invalid = [] {
-    auto* polys = new std::vector<std::shared_ptr<const Poly>>;  // by Problem
+    auto* polys = new std::vector<std::shared_ptr<const Poly>>;  // indexed by Problem
     for (const char* text :
          {"a coefficient leaves 64 bits", "a constant divisor is below 1", "two of its constants do not broadcast",
           "the expression has more than 1024 terms, factors and operations"}) {
@@ -136,7 +136,7 @@ DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
   return poly->size <= kMaxSize ? DimExpr(std::move(poly)) : Invalid(Problem::kSize);
 }
 
-DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) { return WithoutRemainders(Combined(std::move(terms))); }
+DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) { return EliminateMods(Combined(std::move(terms))); }
 
 DimExpr DimExpr::Algebra::Combined(std::vector<Term> terms) {
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
@@ -168,7 +168,7 @@ DimExpr DimExpr::Algebra::WithoutRemainder(const DimExpr& sum, const Term& term,
   return Combined(std::move(terms));
 }
 
-DimExpr DimExpr::Algebra::WithoutRemainders(const DimExpr& sum) {
+DimExpr DimExpr::Algebra::EliminateMods(const DimExpr& sum) {
   if (!sum.valid() || sum.terms().size() < 2) return sum;
   DimExpr best = sum;
   for (const Term& term : sum.terms()) {
@@ -181,7 +181,7 @@ DimExpr DimExpr::Algebra::WithoutRemainders(const DimExpr& sum) {
       if (divided.valid() && divided.poly_->size < best.poly_->size) best = divided;
     }
   }
-  return best == sum ? sum : WithoutRemainders(best);
+  return best == sum ? sum : EliminateMods(best);
 }
 
 DimExpr DimExpr::Algebra::Scaled(const DimExpr& e, int64_t factor) {
@@ -248,15 +248,15 @@ DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor, 
   }
   if (folds) {
     for (const Term& term : d.rest.terms()) {
-      const std::optional<DimExpr> fewer = FewerLeaves(d.rest, term, d.reduced);
+      const std::optional<DimExpr> fewer = DropDominatedLeaves(d.rest, term, d.reduced);
       if (fewer) return d.quotient + FloorDivByConstant(*fewer, d.reduced);
     }
   }
   return d.quotient + Opaque(AtomKind::kFloorDiv, d.rest, d.reduced);
 }
 
-// Compares the quotients of single leaves, which are not folded in turn: linear in the leaves of all terms.
-std::optional<DimExpr> DimExpr::Algebra::FewerLeaves(const DimExpr& a, const Term& term, int64_t divisor) {
+// Compares the quotients of single leaves, which are not folded recursively: linear in the leaves of all terms.
+std::optional<DimExpr> DimExpr::Algebra::DropDominatedLeaves(const DimExpr& a, const Term& term, int64_t divisor) {
   const Atom* atom = SingleFactor(term);
   if (atom == nullptr || term.coefficient < 0) return std::nullopt;
   if (atom->kind != AtomKind::kMin && atom->kind != AtomKind::kMax) return std::nullopt;
@@ -361,7 +361,7 @@ DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
 DimExpr DimExpr::Algebra::FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves) {
   std::vector<DimExpr> kept;
   for (DimExpr& leaf : leaves) {
-    // Whether min or max is always `b` of the two.
+    // Whether the min or max of a and b is always b.
     const auto gives_way = [kind](const DimExpr& a, const DimExpr& b) {
       const std::optional<DimBounds> bounds = BoundsOfDifference(a, b);
       return bounds && (kind == AtomKind::kMin ? bounds->min >= 0 : bounds->max <= 0);

@@ -1,4 +1,4 @@
-// The construction and folding half of DimExpr, private to dim_expr.cc and dim_algebra.cc.
+// DimExpr's construction and folding, private to dim_expr.cc and dim_algebra.cc.
 #ifndef TAILOR_GRAPH_DIM_ALGEBRA_H_
 #define TAILOR_GRAPH_DIM_ALGEBRA_H_
 
@@ -13,11 +13,11 @@
 
 namespace tailor {
 
-// Immutable. `size` counts the nodes of the expression as a tree, so that every recursive walk over
-// a valid expression is bounded by kMaxSize.
+// Immutable. `size` is the node count of the expression written as a tree; for valid expressions kMaxSize bounds it,
+// and with it every recursive walk.
 struct DimExpr::Poly {
   bool valid = true;
-  const char* problem = nullptr;  // set where not valid
+  const char* problem = nullptr;  // set if not valid
   std::vector<Term> terms;
   size_t size = 0;
   size_t hash = 0;
@@ -30,41 +30,41 @@ struct DimExpr::Algebra {
 
   enum class Problem : uint8_t { kOverflow, kDivisor, kBroadcast, kSize };
   static DimExpr Invalid(Problem problem);
-  // `terms` must be canonical already.
+  // Requires canonical `terms`.
   static std::shared_ptr<const Poly> MakePoly(std::vector<Term> terms);
   static DimExpr FromCanonical(std::vector<Term> terms);
   // Sorts and combines `terms`, whose factor lists are canonical.
   static DimExpr FromTerms(std::vector<Term> terms);
-  static DimExpr Combined(std::vector<Term> terms);  // the same without WithoutRemainders()
-  // Rewrites mod(x, k) to x - k * floordiv(x, k), k a constant, where that makes the sum smaller:
+  static DimExpr Combined(std::vector<Term> terms);  // FromTerms without EliminateMods()
+  // Rewrites mod(x, k), k a constant, to x - k * floordiv(x, k) if that makes the sum smaller:
   // x + mod(-x, k) = k * floordiv(x + k - 1, k); x - mod(x, k) = k * floordiv(x, k).
-  static DimExpr WithoutRemainders(const DimExpr& sum);
-  // `sum` with its `term`, c * mod(x, k), as c * (s * x - k * floordiv(s * x, k)) for a sign s.
+  static DimExpr EliminateMods(const DimExpr& sum);
+  // `sum` with its `term` c * mod(x, k) rewritten to c * (s * x - k * floordiv(s * x, k)) for a sign s.
   static DimExpr WithoutRemainder(const DimExpr& sum, const Term& term, int64_t sign);
-  static DimExpr Scaled(const DimExpr& e, int64_t factor);  // by a factor that is not 0
+  static DimExpr Scaled(const DimExpr& e, int64_t factor);  // factor != 0
   static DimExpr Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs);
   static std::shared_ptr<const Atom> MakeAtom(AtomKind kind, SymbolId symbol, const DimExpr& lhs, const DimExpr& rhs);
 
-  // The atom if `e` is exactly one atom of this kind.
+  // The atom if `e` is exactly one atom of this kind, else nullptr.
   static const Atom* SingleAtom(const DimExpr& e, AtomKind kind);
   static int64_t ConstantTerm(const DimExpr& e);
 
-  // `folds`: leaves of min and max whose quotient another leaf's is known never to be less than (or never more) go.
+  // With `folds`, drops leaves of min and max whose quotient is provably dominated by another leaf's quotient.
   static DimExpr FloorDivByConstant(const DimExpr& a, int64_t divisor, bool folds = true);
-  // `a` without those leaves of its term c * max(x, y, ...): floordiv(c * max(x, y) + z, k) = max(floordiv(c * x + z,
-  // k), floordiv(c * y + z, k)), and so for min; nullopt where all stay.
-  static std::optional<DimExpr> FewerLeaves(const DimExpr& a, const Term& term, int64_t divisor);
+  // `a` without the leaves of its term c * max(x, y, ...) (or min) whose quotient by `divisor` is dominated, because
+  // floordiv(c * max(x, y) + z, k) = max(floordiv(c * x + z, k), floordiv(c * y + z, k)). nullopt if no leaf can go.
+  static std::optional<DimExpr> DropDominatedLeaves(const DimExpr& a, const Term& term, int64_t divisor);
   static DimExpr WithoutInnerRemainders(const DimExpr& a, int64_t divisor);
   static DimExpr ModByConstant(const DimExpr& a, int64_t divisor);
-  // a = quotient * b + rest for a symbolic b. A single-term b takes every term it divides out; a
-  // longer b divides only where nothing is left.
+  // a = quotient * b + rest for a symbolic b. A single-term b is divided out of every term it divides; a longer b
+  // divides only exactly.
   static std::pair<DimExpr, DimExpr> DivideBySymbolic(const DimExpr& a, const DimExpr& b);
-  // min, max or bcast.
+  // `kind` is min, max or bcast.
   static DimExpr Commutative(AtomKind kind, const DimExpr& a, const DimExpr& b);
 
  private:
-  // a = divisor * quotient + gcd * rest + low with 0 <= low < gcd; divisor = gcd * reduced, and the
-  // constant of `rest` lies in [0, reduced).
+  // a = divisor * quotient + gcd * rest + low with 0 <= low < gcd and divisor = gcd * reduced; the constant term of
+  // `rest` lies in [0, reduced).
   struct Division {
     DimExpr quotient, rest;
     int64_t gcd, reduced, low;
@@ -72,19 +72,19 @@ struct DimExpr::Algebra {
   static Division DivideByConstant(const DimExpr& a, int64_t divisor);
 
   static void AppendLeaves(AtomKind kind, const DimExpr& e, std::vector<DimExpr>* leaves);
-  // Only the constant decides where there is one; two cannot agree. `leaves` has no repeats.
+  // A constant leaf other than 1 is the result; two such leaves make the expression invalid. `leaves` has no repeats.
   static DimExpr FoldedBcast(std::vector<DimExpr> leaves);
-  // Of two leaves of which one is known never to be less, one stays. `leaves` is sorted.
+  // Drops each leaf that another one provably dominates. `leaves` is sorted.
   static DimExpr FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves);
   static DimExpr NestLeft(AtomKind kind, absl::Span<const DimExpr> leaves);
 };
 
-// The order of monomials: higher degrees first, the constant last; coefficients do not count.
+// Orders monomials: higher degrees first, the constant last; coefficients are ignored.
 int CompareMonomials(const DimExpr::Term& a, const DimExpr::Term& b);
 std::vector<DimExpr::Factor> MultiplyFactors(const std::vector<DimExpr::Factor>& a,
                                              const std::vector<DimExpr::Factor>& b);
 
-// Rounding towards minus infinity; b > 0.
+// Round towards minus infinity; b > 0.
 inline int64_t FloorDivInt(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 inline int64_t FloorModInt(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 

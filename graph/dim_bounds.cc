@@ -11,7 +11,7 @@ namespace {
 std::optional<int64_t> LeastAtom(const DimExpr::Atom& atom) {
   using Kind = DimExpr::AtomKind;
   if (atom.kind == Kind::kSymbol || atom.kind == Kind::kMod) return 0;
-  std::optional<int64_t> a = LeastValue(atom.lhs), b = LeastValue(atom.rhs);
+  std::optional<int64_t> a = LowerBound(atom.lhs), b = LowerBound(atom.rhs);
   switch (atom.kind) {
     case Kind::kFloorDiv:
       if (!a) return std::nullopt;
@@ -39,8 +39,7 @@ std::optional<int64_t> LeastTerm(const DimExpr::Term& term) {
   return least;
 }
 
-// What `relaxed` is without the floor division or remainder that `term` of its numerator is; false where that leaves 64
-// bits.
+// Eliminates the floor division or remainder `term` from the numerator of `relaxed`. False on overflow of 64 bits.
 bool Replace(const DimExpr::Term& term, RelaxedDim* relaxed) {
   const DimExpr::Atom& atom = *term.factors[0].atom;
   const int64_t divisor = *atom.rhs.constant();
@@ -49,7 +48,7 @@ bool Replace(const DimExpr::Term& term, RelaxedDim* relaxed) {
   // scale * term = share * (lhs - r) for a floor division; term = share * r for a remainder.
   const int64_t scale = divides ? divisor / std::gcd(divisor, term.coefficient) : 1;
   const int64_t share = divides ? term.coefficient / (divisor / scale) : term.coefficient;
-  int64_t most, low, high;  // what a remainder adds lies between 0 and `most`
+  int64_t most, low, high;  // a remainder adds between 0 and `most`
   if (share == INT64_MIN || __builtin_mul_overflow(divides ? -share : share, divisor - 1, &most)) return false;
   if (__builtin_mul_overflow(relaxed->low, scale, &low) || __builtin_mul_overflow(relaxed->high, scale, &high) ||
       __builtin_add_overflow(low, std::min<int64_t>(most, 0), &relaxed->low) ||
@@ -70,7 +69,7 @@ bool IsDivision(const DimExpr::Term& term) {
 
 }  // namespace
 
-std::optional<int64_t> LeastValue(const DimExpr& e) {
+std::optional<int64_t> LowerBound(const DimExpr& e) {
   if (!e.valid()) return std::nullopt;
   int64_t sum = 0;
   for (const DimExpr::Term& term : e.terms()) {
@@ -112,7 +111,7 @@ bool IsAtLeastOne(const DimExpr& b, const DimExpr& a) {
   const DimExpr::Atom* atom = SingleFactor(terms[0]);
   if (atom == nullptr || atom->kind != DimExpr::AtomKind::kMax || terms[0].coefficient != 1) return false;
   const DimExpr least = plus_one ? 0 : 1;
-  // The leaves of a maximum nest to the left, sorted: only where `a` has one leaf it is a side of the atom.
+  // Leaves of a max nest to the left, sorted: `a` is an operand of the atom only if it is a single leaf.
   if (atom->lhs == least) return (plus_one ? atom->rhs + 1 : atom->rhs) == a;
   if (atom->rhs == least) return (plus_one ? atom->lhs + 1 : atom->lhs) == a;
   return b == (plus_one ? DimExpr::Max(a - 1, 0) + 1 : DimExpr::Max(a, 1));

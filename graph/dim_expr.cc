@@ -78,12 +78,12 @@ DimExpr DimExpr::CeilDiv(const DimExpr& a, const DimExpr& b) { return FloorDiv(a
 
 DimExpr DimExpr::TruncDiv(const DimExpr& a, const DimExpr& b) {
   const DimExpr down = FloorDiv(a, b);
-  if (!down.valid() || LeastValue(a).value_or(-1) >= 0) return down;
+  if (!down.valid() || LowerBound(a).value_or(-1) >= 0) return down;
   return Max(down, 0) + Min(CeilDiv(a, b), 0);
 }
 
 DimExpr DimExpr::TruncMod(const DimExpr& a, const DimExpr& b) {
-  if (LeastValue(a).value_or(-1) >= 0) return Mod(a, b);
+  if (LowerBound(a).value_or(-1) >= 0) return Mod(a, b);
   return a - TruncDiv(a, b) * b;
 }
 

@@ -1,17 +1,18 @@
-// DimExpr: a tensor dim size as a canonical integer polynomial over symbols (BladeDISC section 3.1).
+// DimExpr: a dim size as a canonical integer polynomial over symbols (BladeDISC section 3.1).
 //
-// A DimExpr is a sum of terms `coefficient * atom^power * ...`; an atom is a symbol or one of the
-// opaque operations floordiv, mod, min, max, bcast over two DimExprs. Invariants: terms are sorted,
-// no coefficient is zero, factors within a term are sorted with positive powers, operations whose
-// result is known are folded away (constants, x floordiv 1, min(x, x), (4*S) floordiv 4 = S, ...);
-// nested min, max or bcast of one kind are one sorted list without repeats, nested to the left.
-// Hence structural equality implies equal values; the converse is the business of ShapeFacts.
+// A DimExpr is a sum of terms `coefficient * atom^power * ...`. An atom is a symbol, or one of the opaque operations
+// floordiv, mod, min, max and bcast over two DimExprs.
 //
-// Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
-// a, or b where a = 1 (numpy broadcasting of two dim sizes), commutative and folded where one is known.
+// Invariants: terms are sorted and no coefficient is zero. Factors within a term are sorted and have positive powers.
+// Operations with a known result are folded: constants, x floordiv 1, min(x, x), (4*S) floordiv 4 = S, ... Nested min,
+// max or bcast of one kind form one sorted list without repeats, nested to the left. Hence structural equality implies
+// equal values; ShapeFacts proves equalities beyond structure.
+//
+// Semantics: floordiv and mod round towards minus infinity and need a divisor > 0. bcast(a, b) is a, or b where a = 1
+// (numpy broadcasting of two dim sizes); it is commutative, and folded if one of them is known.
 //
 // Expressions and atoms are interned (graph/intern_table.h): equality, hashing and copying are O(1), construction is
-// linear in the number of terms; equal subexpressions are shared.
+// linear in the number of terms, and equal subexpressions are shared.
 //
 // Immutable value type; cheap to copy; safe to share between threads.
 #ifndef TAILOR_GRAPH_DIM_EXPR_H_
@@ -45,7 +46,7 @@ class DimExpr {
   };
 
   DimExpr() : DimExpr(0) {}
-  DimExpr(int64_t constant);  // NOLINT(runtime/explicit): 3 * S + 1 should read like that
+  DimExpr(int64_t constant);  // NOLINT(runtime/explicit): lets code write 3 * S + 1
   static DimExpr Symbol(SymbolId id);
   // The single term `term`. Requires factors in the order of terms(); factors of power 0 are dropped.
   static DimExpr OfTerm(Term term);
@@ -59,23 +60,23 @@ class DimExpr {
   static DimExpr Min(const DimExpr& a, const DimExpr& b);
   static DimExpr Max(const DimExpr& a, const DimExpr& b);
   static DimExpr Bcast(const DimExpr& a, const DimExpr& b);
-  static DimExpr Make(AtomKind kind, const DimExpr& a, const DimExpr& b);  // any of the five
+  static DimExpr Make(AtomKind kind, const DimExpr& a, const DimExpr& b);  // `kind`: one of the five above
 
-  // What exporters write besides, over the five. Symbols are >= 0, divisors >= 1.
+  // Further operations of exporters, expressed by those five. Operands are >= 0, divisors >= 1.
   static DimExpr TruncDiv(const DimExpr& a, const DimExpr& b);  // rounds towards 0
-  static DimExpr TruncMod(const DimExpr& a, const DimExpr& b);  // what TruncDiv leaves: has the sign of a
+  static DimExpr TruncMod(const DimExpr& a, const DimExpr& b);  // remainder of TruncDiv; has the sign of a
   static DimExpr Less(const DimExpr& a, const DimExpr& b);      // 1 where a < b, else 0
   static DimExpr Equal(const DimExpr& a, const DimExpr& b);     // 1 where a == b, else 0
-  // a where `condition` is 1, b where it is 0. It must be one of them.
+  // a where `condition` is 1, b where it is 0. Other values of `condition` are not supported.
   static DimExpr Select(const DimExpr& condition, const DimExpr& a, const DimExpr& b);
 
-  // False once a coefficient left int64, a constant divisor was <= 0, a bcast met two constants that
-  // can never agree, or the expression outgrew a fixed size; every operation on an invalid expression
-  // is invalid. Graph::Append refuses such dims.
+  // False if a coefficient overflowed int64, a constant divisor was <= 0, a bcast met two constants that can never
+  // agree, or the expression exceeded a fixed size. Operations on an invalid expression are invalid. Graph::Append
+  // rejects such dims.
   bool valid() const;
   // Why the expression is invalid: "a coefficient leaves 64 bits". Requires !valid().
   const char* problem() const;
-  bool outgrown() const;  // whether that is its size
+  bool outgrown() const;  // whether the reason is its size
   std::optional<int64_t> constant() const;
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
   absl::Span<const Term> terms() const;
@@ -91,9 +92,9 @@ class DimExpr {
 
   // Rebuilds the expression with each symbol replaced; the result is canonical again.
   DimExpr Substitute(const std::function<DimExpr(SymbolId)>& replacement) const;
-  // Every symbol in the expression, atoms' operands included, ascending, without repeats.
+  // All symbols in the expression and in its atoms' operands, ascending, without repeats.
   std::vector<SymbolId> Symbols() const;
-  // Value for the given symbols (indexed by id); nullopt on overflow or a divisor <= 0.
+  // Value for the given symbols, indexed by id; nullopt on overflow or a divisor <= 0.
   std::optional<int64_t> Evaluate(absl::Span<const int64_t> symbols) const;
 
   // "4*B*S + floordiv(S, 2)"; `name` gives a symbol's name.
@@ -110,7 +111,7 @@ class DimExpr {
 struct DimExpr::Atom {
   AtomKind kind;
   SymbolId symbol = -1;  // kSymbol only
-  DimExpr lhs, rhs;      // the others
+  DimExpr lhs, rhs;      // other kinds
   size_t hash = 0;
 
   bool Same(const Atom& other) const {
@@ -118,7 +119,7 @@ struct DimExpr::Atom {
   }
 };
 
-// The term's single factor of power 1, else nullptr. The coefficient may be anything.
+// The term's factor if it has exactly one, of power 1, else nullptr. The coefficient is ignored.
 const DimExpr::Atom* SingleFactor(const DimExpr::Term& term);
 
 using Shape = std::vector<DimExpr>;

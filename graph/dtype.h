@@ -1,5 +1,5 @@
-// Element types of tensors. The numbers are part of the C ABI (TAILOR_F32 and so on) and of the
-// artifact format: they are never reused. Plain data, included by both contract headers.
+// Element types of tensors. The numbers are part of the C ABI (TAILOR_F32, ...) and of the artifact format, and are
+// never reused. Plain data, included by both contract headers.
 #ifndef TAILOR_GRAPH_DTYPE_H_
 #define TAILOR_GRAPH_DTYPE_H_
 

@@ -1,4 +1,4 @@
-// Intermediate results on disk, when the environment asks for them.
+// Dumps of intermediate results to files, enabled by the environment variable TAILOR_DUMP.
 #ifndef TAILOR_GRAPH_DUMP_H_
 #define TAILOR_GRAPH_DUMP_H_
 
@@ -9,10 +9,10 @@
 
 namespace tailor {
 
-// With TAILOR_DUMP=<dir> set, writes `text` to <dir>/<stage>.<number>.<pass>.txt; else does nothing.
+// If TAILOR_DUMP=<dir> is set, writes `text` to <dir>/<stage>.<number>.<pass>.txt; else does nothing.
 absl::Status DumpPass(absl::string_view stage, int number, absl::string_view pass, const std::string& text);
 
-// Whether TAILOR_DUMP is set: the text need not be made otherwise.
+// Whether TAILOR_DUMP is set. Callers build the text only then.
 bool DumpWanted();
 
 }  // namespace tailor

@@ -22,7 +22,7 @@ float FloatOf(uint32_t bits) {
   return value;
 }
 
-// Calls visit(T{}) with the C++ type that holds `dtype`; f16, bf16 and bool are not here.
+// Calls visit(T{}) with the C++ type that holds `dtype`; not for f16, bf16 and bool.
 template <typename Visit>
 auto VisitNative(DType dtype, Visit visit) {
   switch (dtype) {
@@ -82,7 +82,7 @@ uint16_t F16FromFloat(float value) {
   uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x3ff);
   if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to 65536 or more
-  if (magnitude < 0x38800000) {                       // subnormal: the sum's low bits are the result
+  if (magnitude < 0x38800000) {                       // subnormal: the result is in the sum's low bits
     return sign | static_cast<uint16_t>(BitsOf(FloatOf(magnitude) + 0.5f) - BitsOf(0.5f));
   }
   uint32_t odd = magnitude >> 13 & 1;

@@ -1,5 +1,5 @@
-// One element of a tensor as bytes: conversion to and from double and text. f16 and bf16 round
-// to nearest even. Text is the shortest that reads back to the same bits.
+// Conversion of one tensor element between bytes, double and text. f16 and bf16 round to nearest even. Text is the
+// shortest that reads back to the same bits.
 #ifndef TAILOR_GRAPH_ELEMENT_H_
 #define TAILOR_GRAPH_ELEMENT_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// The dtype of that name ("f32"); kInvalid if there is none.
+// The dtype with this name ("f32"); kInvalid if there is none.
 DType DTypeOf(absl::string_view name);
 
 uint16_t F16FromFloat(float value);
@@ -19,15 +19,15 @@ float FloatFromF16(uint16_t bits);
 uint16_t BF16FromFloat(float value);
 float FloatFromBF16(uint16_t bits);
 
-// Writes SizeOf(dtype) bytes. Integers saturate and take NaN to 0; bool is value != 0.
+// Writes SizeOf(dtype) bytes. Integers saturate and map NaN to 0; bool is value != 0.
 void ElementFromDouble(DType dtype, double value, void* element);
-// The nearest double, which for all but integers above 2^53 is the same number; true is 1.
+// The nearest double: exact, except for integers above 2^53. true is 1.
 double ElementToDouble(DType dtype, const void* element);
 
 // "0.5", "-3", "true", "inf", "nan" (any NaN).
 std::string ElementText(DType dtype, const void* element);
 
-// False if `text` is no value of `dtype`.
+// False if `text` is not a value of `dtype`.
 bool ParseElement(DType dtype, absl::string_view text, void* element);
 
 // Shortest text that reads back to the same double.

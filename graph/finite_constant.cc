@@ -9,7 +9,7 @@ namespace {
 
 bool IsConstant(const Graph& graph, Value v) { return graph.Contains(v) && graph.node(v.node).op == OpKind::kConstant; }
 
-// Whether an element's exponent has all bits set, which those of infinities and NaNs have.
+// Whether some element has all exponent bits set: it is infinite or NaN.
 template <typename Word>
 bool HasExponent(const ConstantData& data, Word exponent) {
   const auto* bytes = static_cast<const std::byte*>(data.data);

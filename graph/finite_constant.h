@@ -1,4 +1,5 @@
-// Whether constants hold infinities or NaNs: where weights do, zeros that they are multiplied by count.
+// Tests constants for infinities and NaNs. A non-finite weight times a zero of the padding is NaN, so that padding
+// cannot be skipped.
 #ifndef TAILOR_GRAPH_FINITE_CONSTANT_H_
 #define TAILOR_GRAPH_FINITE_CONSTANT_H_
 
@@ -6,10 +7,10 @@
 
 namespace tailor {
 
-// Whether `v` is a constant with an element that is infinite or NaN.
+// Whether `v` is a constant with an infinite or NaN element.
 bool IsNonFiniteConstant(const Graph& graph, Value v);
 
-// Whether `v` is a constant all of whose elements are numbers.
+// Whether `v` is a constant without infinite or NaN elements.
 bool IsFiniteConstant(const Graph& graph, Value v);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Formula: how builders of compound ops append primitives.
+// Formula: appends the primitives of compound ops, for builders.
 #ifndef TAILOR_GRAPH_FORMULA_H_
 #define TAILOR_GRAPH_FORMULA_H_
 
@@ -13,15 +13,15 @@
 
 namespace tailor {
 
-// An attribute of a primitive as a builder writes it down. Its value is moved on: a std::variant of libstdc++ 12 that
-// is copied from an initializer list when memory runs out destroys what it has not made.
+// An attribute of a primitive, as builders write it. The value is moved, not copied: libstdc++ 12's std::variant,
+// copied from an initializer list while memory runs out, destroys objects that it has not constructed.
 struct NamedAttribute {
   const char* name;
   mutable Attribute value;
 };
 
-// Appends primitives and keeps the first error: after it nothing is appended and every value is
-// meaningless, so that a formula reads in one go and Finish() tells how it went.
+// Appends primitives and keeps the first error. After an error it appends nothing and returns meaningless values, so
+// that builders need one check only, in Finish().
 class Formula {
  public:
   explicit Formula(Graph* graph) : graph_(*graph) {}
@@ -44,7 +44,7 @@ class Formula {
     return Apply(op, {x}, {{"axes", std::vector<int64_t>{axis}}, {"keep_dims", int64_t{1}}});
   }
 
-  // A rank-0 constant of the type of `like`.
+  // A rank-0 constant with the dtype of `like`.
   Value Scalar(Value like, double value) {
     if (!status_.ok()) return Value{};
     absl::StatusOr<Value> scalar = ScalarConstant(graph_, graph_.type(like).dtype, value);
@@ -56,14 +56,14 @@ class Formula {
   // x * factor
   Value Scale(Value x, double factor) { return Apply(OpKind::kMul, {x, Scalar(x, factor)}); }
 
-  // x as f32 where it is f16 or bf16; else x itself. With Narrow: formulas of several ops round their result once.
+  // x cast to f32 if it is f16 or bf16, else x. With Narrow: formulas of several ops round their result once.
   Value Wide(Value x) {
     if (!status_.ok()) return Value{};
     const DType dtype = graph_.type(x).dtype;
     return dtype == DType::kF16 || dtype == DType::kBF16 ? Apply(OpKind::kCast, {x}, {{"dtype", DType::kF32}}) : x;
   }
 
-  // y in the type of `like`.
+  // y cast to the dtype of `like`.
   Value Narrow(Value y, Value like) {
     if (!status_.ok()) return Value{};
     const DType dtype = graph_.type(like).dtype;
@@ -82,7 +82,7 @@ class Formula {
   absl::Status status_;
 };
 
-// `builder: x is no value of this graph`, or OK. A builder reads types before it appends.
+// OK, or `builder: operand "x" is no value of this graph`. For builders, which read types before they append.
 inline absl::Status CheckValue(const Graph& graph, absl::string_view builder, absl::string_view operand, Value v) {
   if (graph.Contains(v)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

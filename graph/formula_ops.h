@@ -1,4 +1,4 @@
-// Primitives that several formulas apply, by name.
+// Named wrappers of primitives that several builders append.
 #ifndef TAILOR_GRAPH_FORMULA_OPS_H_
 #define TAILOR_GRAPH_FORMULA_OPS_H_
 
@@ -18,7 +18,7 @@ inline Value Reshaped(Formula& f, Value x, const Shape& shape) {
   return f.Apply(OpKind::kReshape, {x}, {{"shape", shape}});
 }
 
-// 0, 1, ..., dim size - 1: dtype[dim size].
+// 0, 1, ..., dim_size - 1 as dtype[dim_size].
 inline Value Positions(Formula& f, const DimExpr& dim_size, DType dtype = DType::kI64) {
   return f.Apply(OpKind::kIota, {}, {{"shape", Shape{dim_size}}, {"axis", int64_t{0}}, {"dtype", dtype}});
 }

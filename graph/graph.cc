@@ -16,8 +16,8 @@
 namespace tailor {
 namespace {
 
-// Built by moves: a std::variant of libstdc++ 12 that is copied from an initializer list when memory runs out
-// destroys what it has not made.
+// Built by moves: libstdc++ 12's std::variant, copied from an initializer list while memory runs out, destroys objects
+// that it has not constructed.
 Attributes InputAttributes(absl::string_view name, DType dtype, Shape shape) {
   Attributes attributes;
   attributes.emplace("name", std::string(name));
@@ -35,7 +35,7 @@ const T& GetAttribute(const Node& node, absl::string_view name) {
 
 constexpr const char* kAttributeTypeNames[] = {"i64", "i64s", "f64", "string", "dtype", "dims"};
 
-// The variant alternative that holds an attribute of `type`.
+// Index of the variant alternative that holds an attribute of `type`.
 size_t AlternativeOf(AttributeType type) {
   switch (type) {
     case AttributeType::kI64:
@@ -101,7 +101,7 @@ absl::Status CompleteAttributes(const OpInfo& info, Attributes* attributes) {
   return absl::OkStatus();
 }
 
-// Brings valid attributes into the one form that stands for all equal ones.
+// Canonicalizes valid attributes: equal meanings get equal values.
 void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> operands, Attributes* attributes) {
   int64_t rank = operands.empty() ? 0 : operands[0].rank();
   if (auto it = attributes->find("axes"); it != attributes->end()) {
@@ -130,7 +130,7 @@ void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> ope
   }
 }
 
-// Only what the node tells is left in the attribute.
+// Replaces inferable entries of the `shapes` attribute by -1; only data-dependent dim sizes remain.
 void CanonicalizeShapes(const Graph& graph, Node* node) {
   auto& shapes = std::get<Shape>(node->attributes.find("shapes")->second);
   if (shapes.empty()) return;
@@ -259,7 +259,7 @@ absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
 
 absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> operands) const {
   bool variadic = !info.operands.empty() && info.operands.back().variadic;
-  size_t needed = info.operands.size() - (variadic && info.operands.back().may_lack ? 1 : 0);
+  size_t needed = info.operands.size() - (variadic && info.operands.back().may_be_empty ? 1 : 0);
   if (variadic ? operands.size() < needed : operands.size() != needed) {
     return absl::InvalidArgumentError(
         absl::StrCat(info.text, ": has ", operands.size(), " operands, needs ", variadic ? "at least " : "", needed));
@@ -297,7 +297,7 @@ absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> oper
   for (Value v : operands) types.push_back(type(v));
   auto symbol_name = [this](SymbolId id) { return symbols_[id].name; };
   auto results = InferTypes(op, types, {}, attributes, regions, symbol_name);
-  if (!results.ok()) {  // once more, with the names that a message needs
+  if (!results.ok()) {  // again, with operand names for the message
     std::vector<std::string> names;
     for (Value v : operands) names.push_back(NameOf(v));
     return InferTypes(op, types, names, attributes, regions, symbol_name).status();
@@ -316,7 +316,7 @@ absl::StatusOr<Value> Graph::AddInput(absl::string_view name, DType dtype, Shape
       return absl::InvalidArgumentError(absl::StrCat("input: the name \"", name, "\" is taken"));
     }
   }
-  inputs_.reserve(inputs_.size() + 1);  // nothing may fail between the node and its entry
+  inputs_.reserve(inputs_.size() + 1);  // nothing may fail after the node is appended
   TAILOR_ASSIGN_OR_RETURN(NodeId id,
                           AppendNode(OpKind::kInput, {}, InputAttributes(name, dtype, std::move(shape)), {}));
   inputs_.push_back(id);
@@ -334,7 +334,7 @@ absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Sh
     return absl::InvalidArgumentError(
         absl::StrCat("constant: \"", name, "\" has ", data.size, " bytes, its type needs ", *size));
   }
-  std::map<NodeId, ConstantData> entry;  // nothing may fail between the node and its entry
+  std::map<NodeId, ConstantData> entry;  // nothing may fail after the node is appended
   entry.emplace(static_cast<NodeId>(nodes_.size()), std::move(data));
   TAILOR_ASSIGN_OR_RETURN(NodeId id,
                           AppendNode(OpKind::kConstant, {}, InputAttributes(name, dtype, std::move(shape)), {}));

@@ -1,6 +1,6 @@
-// Graph: an append-only SSA tensor graph over symbolic shapes, always typed, always in topological
-// order. A value is (node, result index). Regions (loop bodies, branches) are closed: they see only
-// their own arguments. Canonical text: ToText() here, ParseGraph() in graph/text.h.
+// Graph: an append-only SSA tensor graph over symbolic shapes, always typed and in topological order. A value is (node,
+// result index). Regions (loop bodies, branches) are closed: they see only their own arguments. Canonical text:
+// ToText() here, ParseGraph() in graph/text.h.
 //
 // Thread-compatible: concurrent const access is safe, writers must be exclusive.
 #ifndef TAILOR_GRAPH_GRAPH_H_
@@ -47,13 +47,13 @@ struct TensorType {
 };
 
 using Attribute = std::variant<int64_t, std::vector<int64_t>, double, std::string, DType, Shape>;
-// Once a node is appended they hold every attribute of the op's row, defaults filled in, in canonical
-// form: axes are counted from 0 and sorted, and a slice has one step per dim.
+// An appended node holds every attribute of the op's row, defaults filled in, in canonical form: axes are counted from
+// 0 and sorted, and a slice has one step per dim.
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 class Graph;
 
-// A closed body: `graph`'s inputs are the region's arguments in order, its outputs the results.
+// A closed body: the inputs of `graph` are the region's arguments, its outputs the results, both in order.
 struct Region {
   std::shared_ptr<const Graph> graph;
 };
@@ -64,7 +64,7 @@ struct Node {
   Attributes attributes;
   std::vector<Region> regions;
   std::vector<TensorType> results;
-  std::string name;  // the user's, for messages; may be empty or repeated
+  std::string name;  // the user's name, for messages; may be empty or repeated
 
   int64_t i64(absl::string_view attribute) const;
   const std::vector<int64_t>& i64s(absl::string_view attribute) const;
@@ -81,12 +81,12 @@ struct SymbolInfo {
   std::vector<int64_t> likely;
 };
 
-// The bytes of a constant. `data` lives as long as the shared owner; dense row-major.
+// The bytes of a constant, dense row-major. `data` is valid while `owner` is alive.
 struct ConstantData {
   std::shared_ptr<const void> owner;
   const void* data = nullptr;
   uint64_t size = 0;
-  // Set where the bytes stand in for others (text parsed without a source): the hash of those.
+  // Hash of the original bytes, if `data` is a placeholder (text parsed without a ConstantSource).
   std::optional<uint64_t> declared_hash;
 
   uint64_t Hash() const;
@@ -97,40 +97,40 @@ struct Output {
   Value value;
 };
 
-// What the caller vouches for: compilation uses it, and every run checks it.
+// A relation that the caller asserts: compilation uses it, and every run checks it.
 struct Assumption {
   enum class Relation { kEqual, kAtLeast };
   Relation relation;
   DimExpr lhs, rhs;
-  std::string what;  // what demands it, for messages; may be empty
+  std::string what;  // reason of the assumption, for messages; may be empty
 };
 
 class Graph {
  public:
   explicit Graph(std::string name = "main") : name_(std::move(name)) {}
 
-  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0, multiple_of < 1,
-  // no multiple of it within [min, max], or a likely value that is out of range or no such multiple.
+  // Adds a symbol. Fails for an empty or repeated name, min > max, min < 0, multiple_of < 1, a range without a multiple
+  // of multiple_of, or a likely value that is out of range or not such a multiple.
   absl::StatusOr<SymbolId> AddSymbol(SymbolInfo info);
-  // Fails where a symbol is not the graph's, and where two constants contradict it.
+  // Fails for a symbol that is not the graph's, and for two constants that contradict the assumption.
   absl::Status Assume(Assumption assumption);
   absl::Status AssumeEqual(const DimExpr& a, const DimExpr& b);
 
-  // Appends `op` and infers its result types (graph/type_rules.h). Fails, changing nothing, if arity,
-  // dtypes, ranks, attributes or value ids are invalid; the message names op, operand and values.
-  // Inputs and constants have functions of their own.
+  // Appends `op` and infers its result types (graph/type_rules.h). Fails, changing nothing, for an invalid arity,
+  // dtype, rank, attribute or value id; the message names op, operand and values. Inputs and constants are appended by
+  // AddInput and AddConstant.
   absl::StatusOr<NodeId> Append(OpKind op, absl::Span<const Value> operands, Attributes attributes = {},
                                 std::vector<Region> regions = {});
   absl::StatusOr<Value> AddInput(absl::string_view name, DType dtype, Shape shape);
-  // `data.size` must equal the byte size of the (constant) shape.
+  // `data.size` must be the byte size of `shape`, which is constant.
   absl::StatusOr<Value> AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data);
-  // Names `value` as output; the name must be new. One value may be several outputs.
+  // Makes `value` an output; the name must be new. One value may be several outputs.
   absl::Status AddOutput(absl::string_view name, Value value);
-  // Names a node for messages and text. Inputs keep theirs.
+  // Names a node, for messages and text. Inputs keep their names.
   void SetNodeName(NodeId node, absl::string_view name);
 
-  // How much has been added. RevertTo takes away all that was added since; values of it are then no values of the
-  // graph.
+  // A position in the graph's history. RevertTo removes everything that was added after `mark`; values added since
+  // become invalid.
   struct Mark {
     size_t nodes, symbols, inputs, outputs, assumptions;
   };
@@ -150,14 +150,14 @@ class Graph {
   const ConstantData& constant_data(NodeId constant) const;
   bool Contains(Value v) const;
 
-  // How messages and text name a value: %<the node's name> where an earlier node has not taken it,
-  // else %<id>; results of a node with several add #<result>.
+  // The name of a value in messages and text: %<node name> if no earlier node has that name, else %<id>. Results of a
+  // node with several results append #<result>.
   std::string NameOf(Value v) const;
   bool PrintsByName(NodeId id) const;
   std::string DimText(const DimExpr& dim) const;
   std::string ShapeText(absl::Span<const DimExpr> shape) const;  // "[B, 4*S]"
   std::string TypeText(const TensorType& type) const;            // "f32[B, 4*S]"
-  // Canonical: ParseGraph(ToText()) is the same graph (constants by name and hash, without bytes).
+  // Canonical: ParseGraph(ToText()) is the same graph, except that constants have names and hashes but no bytes.
   std::string ToText() const;
 
  private:

@@ -21,7 +21,7 @@ std::string DTypeText(DType dtype) { return NameOf(dtype); }
 bool IsDefault(const AttributeInfo& info, const Attribute& value) {
   if (!info.default_text) return false;
   if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
-    const int64_t entry = info.name == "interior" ? 0 : 1;  // what the empty list stands for
+    const int64_t entry = info.name == "interior" ? 0 : 1;  // default of an empty list
     return std::all_of(list->begin(), list->end(), [&](int64_t v) { return v == entry; });
   }
   if (const auto* dims = std::get_if<Shape>(&value)) return dims->empty();
@@ -29,7 +29,7 @@ bool IsDefault(const AttributeInfo& info, const Attribute& value) {
   return false;
 }
 
-// The value of a small constant of rank 0 or 1 as text that reads back to the same bytes, else "".
+// The value of a small constant of rank 0 or 1 as text that reads back to the same bytes; "" for others.
 std::string ConstantLiteral(const Graph& graph, NodeId id) {
   constexpr int64_t kMaxElements = 16;
   const TensorType& type = graph.type({id, 0});
@@ -48,7 +48,7 @@ std::string ConstantLiteral(const Graph& graph, NodeId id) {
   return type.rank() == 0 ? list : absl::StrCat("[", list, "]");
 }
 
-// Prints one graph, or one region, whose header and body are indented alike.
+// Prints one graph or one region; both have a header and an indented body.
 class Printer {
  public:
   Printer(const Graph& graph, std::string indent) : graph_(graph), indent_(std::move(indent)) {}
@@ -62,7 +62,7 @@ class Printer {
   }
 
  private:
-  // Inputs before any other node stand in the header.
+  // The number of leading input nodes, which are printed in the header.
   size_t HeaderInputs() const {
     size_t count = 0;
     while (count < graph_.nodes().size() && graph_.node(count).op == OpKind::kInput) ++count;
@@ -95,7 +95,7 @@ class Printer {
     return order;
   }
 
-  // Symbols whose number and range the header tells are left out.
+  // The where clause. Omits symbols whose number and range follow from the header.
   std::string SymbolClause() const {
     std::vector<SymbolId> header = HeaderSymbols();
     bool in_order = std::is_sorted(header.begin(), header.end()) &&
@@ -163,7 +163,7 @@ class Printer {
     return text + HiddenName(id);
   }
 
-  // ` @"name"` where the node has a name but its value does not print by it.
+  // ` @"name"` if the node has a name that its value does not print.
   std::string HiddenName(NodeId id) const {
     const Node& node = graph_.node(id);
     if (node.op == OpKind::kInput || node.name.empty() || graph_.PrintsByName(id)) return "";

@@ -1,4 +1,4 @@
-// InternTable: hash-consing. At most one object is alive per value, so that equality is pointer equality.
+// InternTable: hash-consing. At most one object per value is alive, so that equality is pointer equality.
 //
 // T has `size_t hash` and `bool Same(const T&) const`, which agree. A lookup is O(1) expected. The table holds weak
 // references. Thread-safe.
@@ -38,8 +38,8 @@ class InternTable {
     std::weak_ptr<const T> alive;
   };
   struct Shard {
-    // Requires the lock. `value` of an entry is valid: Drop erases the entry before it deletes the value. Takes a
-    // strong reference only to the value that it returns, since releasing one would call Drop.
+    // Requires the lock. An entry's `value` is valid: Drop erases the entry before it deletes the value. Takes a strong
+    // reference to the returned value only, because releasing a reference would call Drop.
     std::shared_ptr<const T> Find(const T& wanted) {
       const auto [begin, end] = entries.equal_range(wanted.hash);
       for (auto it = begin; it != end; ++it) {
@@ -66,7 +66,7 @@ class InternTable {
         break;
       }
     }
-    delete gone;  // may drop others
+    delete gone;  // may drop other objects
   }
 
   std::array<Shard, 64> shards_;

@@ -13,7 +13,7 @@ namespace {
 bool IsWordStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsWordPart(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; }
 
-// A byte of a UTF-8 character after its first.
+// Whether `c` is a continuation byte of a UTF-8 character.
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool IsWord(absl::string_view name) {
@@ -87,7 +87,7 @@ class Lexer {
     if (position_ >= text_.size()) return ErrorAt(text_, start, "the string has no end");
     std::string error;
     if (!absl::CUnescape(text_.substr(start + 1, position_ - start - 1), &token->text, &error)) {
-      const bool cut = !error.empty() && !absl::ascii_isascii(error.back());  // it ends with one byte of the text
+      const bool cut = !error.empty() && !absl::ascii_isascii(error.back());  // the error ends mid-character
       return ErrorAt(text_, start, absl::StrCat("bad string: ", cut ? "unknown escape of a character" : error));
     }
     ++position_;

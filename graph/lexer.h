@@ -1,4 +1,4 @@
-// Tokens of the graph text, and how names are spelled in it: identifiers bare, the rest quoted.
+// Tokens of the graph text, and the spelling of names in it: identifiers bare, other names quoted.
 #ifndef TAILOR_GRAPH_LEXER_H_
 #define TAILOR_GRAPH_LEXER_H_
 
@@ -36,9 +36,9 @@ absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text);
 // INVALID_ARGUMENT "line L, column C: <message>".
 absl::Status ErrorAt(absl::string_view text, size_t offset, absl::string_view message);
 
-// `name` as the text spells it after % or @.
+// `name` as spelled after % or @.
 std::string NameText(absl::string_view name);
-// `name` as the text spells it in a dim: words of the grammar are quoted too.
+// `name` as spelled in a dim expression: words of the grammar are quoted too.
 std::string SymbolText(absl::string_view name);
 
 }  // namespace tailor

@@ -10,12 +10,12 @@
 namespace tailor {
 namespace {
 
-// The dim sizes of one region's arguments, over symbols of its own.
+// Translates dim sizes of the arguments to one region's own symbols.
 class RegionDims {
  public:
   RegionDims(const Graph& outer, Graph* region) : outer_(outer), region_(*region) {}
 
-  // First of all, for every argument: its symbols that stand alone.
+  // Call first, for every argument: adds the symbols that are by themselves a dim size.
   absl::Status AddSymbols(const Shape& shape) {
     for (const DimExpr& dim : shape) {
       if (!dim.symbol() || symbols_.contains(*dim.symbol())) continue;
@@ -49,7 +49,7 @@ class RegionDims {
   const Graph& outer_;
   Graph& region_;
   std::map<SymbolId, DimExpr> symbols_;
-  std::map<DimExpr, DimExpr> whole_;  // expressions over symbols that no argument binds
+  std::map<DimExpr, DimExpr> whole_;  // region symbols for expressions over symbols that no argument binds
 };
 
 absl::Status AddArguments(const Graph& outer, const std::vector<Loop::Operand>& operands, Graph* region) {

@@ -1,4 +1,4 @@
-// Loop: how builders append a `while`. It makes both regions, whose arguments take values of the graph around.
+// Loop: appends a `while` for builders. It makes both regions and passes values of the surrounding graph as arguments.
 #ifndef TAILOR_GRAPH_LOOP_H_
 #define TAILOR_GRAPH_LOOP_H_
 
@@ -10,10 +10,10 @@
 
 namespace tailor {
 
-// A while under construction. Both regions get all arguments first, so that argument i is Value{i, 0} in either; the
-// builder then appends to condition() and body(), and Finish() appends the while. Dim sizes of arguments are
-// expressions over the same symbols as outside where an argument has the symbol alone as a dim size, else symbols of
-// the region.
+// A `while` under construction. Both regions get all arguments first: argument i is Value{i, 0} in either. The builder
+// then appends to condition() and body(), and Finish() appends the while. A symbol that is by itself a dim size of some
+// argument exists in the regions too, and dim sizes over such symbols keep their expression. Any other dim size becomes
+// a symbol of the region.
 class Loop {
  public:
   struct Operand {
@@ -21,8 +21,8 @@ class Loop {
     Value value;
   };
 
-  // `carried` changes from one iteration to the next, or is read by the condition too; `read` is for the body alone:
-  // its constants are constants there, over the same bytes.
+  // `carried` values change between iterations, or are read by the condition too. `read` values are for the body only:
+  // constants among them are constants there, over the same bytes.
   static absl::StatusOr<Loop> Create(Graph* graph, std::vector<Operand> carried, const std::vector<Operand>& read);
 
   Graph& condition() { return condition_; }
@@ -30,8 +30,8 @@ class Loop {
   Value carried(size_t i) const { return {static_cast<NodeId>(i), 0}; }
   Value read(size_t i) const { return read_[i]; }  // in the body
 
-  // `go_on` is the condition's bool[]; `next` are the first carried values after an iteration: what it does not list
-  // stays as it is. Returns the carried values after the loop.
+  // `go_on` is the condition's result, bool[]. `next` lists the first carried values after an iteration; carried values
+  // beyond the list are unchanged. Returns the carried values after the loop.
   absl::StatusOr<std::vector<Value>> Finish(Value go_on, std::vector<Value> next) &&;
 
  private:

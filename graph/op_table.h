@@ -1,5 +1,5 @@
-// The op table: one row is all there is to say about a simple op. Expand it by defining TAILOR_OP
-// and calling TAILOR_OP_TABLE(TAILOR_OP). Columns:
+// The op table: one row is the whole definition of a simple op. Expand it by defining TAILOR_OP and calling
+// TAILOR_OP_TABLE(TAILOR_OP). Columns:
 //   id          stable number, never reused
 //   kind        OpKind::k<kind>
 //   text        spelling in graph text, C functions (tailor_graph_<text>) and bindings
@@ -8,7 +8,7 @@
 //               default is optional everywhere. Every dim size is a `dims` entry, so it may be symbolic.
 //   shape       rule for the result's shape (ShapeRule)
 //   dtype       rule for operand and result types (DTypeRule)
-//   fusion      what fusion may do with it (FusionClass)
+//   fusion      how fusion may treat the op (FusionClass)
 //   lowering    scalar emitter in codegen/scalar_ops; unexpanded elsewhere, so graph/ never sees LLVM
 #ifndef TAILOR_GRAPH_OP_TABLE_H_
 #define TAILOR_GRAPH_OP_TABLE_H_
@@ -81,7 +81,7 @@ TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpo
 TAILOR_OP(90, While,      "while",      (carried...),                   (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
 TAILOR_OP(91, If,         "if",         (condition, captured*),         (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
 TAILOR_OP(92, Bind,       "bind",       (count),                        (extent:dims),                              kBind,       kDimSize,     kControl,     None) \
-TAILOR_OP(93, Continuation, "rest",       (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]),kRegion, kRegion,  kControl,     None)
+TAILOR_OP(93, Continuation, "continuation",       (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]),kRegion, kRegion,  kControl,     None)
 // clang-format on
 
 #endif  // TAILOR_GRAPH_OP_TABLE_H_

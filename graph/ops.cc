@@ -24,8 +24,8 @@ std::vector<OperandInfo> ParseOperands(absl::string_view column) {
   std::vector<OperandInfo> operands;
   for (absl::string_view entry : ColumnEntries(column)) {
     OperandInfo info;
-    info.may_lack = absl::ConsumeSuffix(&entry, "*");
-    info.variadic = info.may_lack || absl::ConsumeSuffix(&entry, "...");
+    info.may_be_empty = absl::ConsumeSuffix(&entry, "*");
+    info.variadic = info.may_be_empty || absl::ConsumeSuffix(&entry, "...");
     info.name = absl::StripAsciiWhitespace(entry);
     operands.push_back(info);
   }

@@ -1,4 +1,4 @@
-// OpKind and what the op table says about each op. Everything here is immutable static data.
+// OpKind, and the op table's rows as data (OpInfo). Everything here is immutable static data.
 #ifndef TAILOR_GRAPH_OPS_H_
 #define TAILOR_GRAPH_OPS_H_
 
@@ -22,38 +22,38 @@ enum class OpKind : uint16_t {
 enum class ShapeRule : uint8_t {
   kInput,        // the `shape` attribute
   kSameAs0,      // operand 0's shape
-  kAlongAxis,    // operand 0's, which has `axis`
-  kBroadcast,    // numpy broadcast of all operands; unproved dim sizes give bcast(a, b)
+  kAlongAxis,    // operand 0's shape, which has a dim `axis`
+  kBroadcast,    // numpy broadcast of all operands; dim sizes not proved equal give bcast(a, b)
   kReduce,       // `axes` removed, or 1 with keep_dims; negative axes count from the end
-  kBroadcastTo,  // the `shape` attribute; operand aligned to its end, each dim equal or 1
+  kBroadcastTo,  // the `shape` attribute; operand aligned to its last dim, each dim equal or 1
   kReshape,      // the `shape` attribute; equal element count
   kTranspose,    // result dim i is operand dim permutation[i]
   kSlice,        // `sizes`; element i of a dim reads starts + i * steps
   kConcat,       // sum along `axis`, others equal
-  kGather,       // operand 0 with dim `axis` replaced by the indices' shape
-  kScatter,      // operand 0's; indices [I..., K], updates [I..., operand 0's dims after the first K]
-  kPad,          // low + (dim size - 1) * (interior + 1) + 1 + high, without the middle where the dim size is 0
-  kWindow,       // dims in `axes` become their window counts; one dim for each of `sizes` follows
+  kGather,       // operand 0's shape with dim `axis` replaced by the indices' shape
+  kScatter,      // operand 0's shape; indices [I..., K], updates [I..., operand 0's dims after the first K]
+  kPad,          // low + (dim size - 1) * (interior + 1) + 1 + high; low + high for dim size 0
+  kWindow,       // dims in `axes` become window counts; one dim per entry of `sizes` is appended
   kFromShape,    // the `shape` attribute (iota)
   kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
   kRegion,       // types of the region's results
-  kBind,         // []; from here on the symbol that `dim size` names has the operand's value
+  kBind,         // []; from here on the symbol in attribute `extent` has the operand's value
 };
 
 enum class DTypeRule : uint8_t {
   kAttribute,  // the `dtype` attribute
-  kAny,        // same as operand 0, any type; all operands alike
-  kNumeric,    // all operands alike, not bool; result the same
+  kAny,        // same as operand 0, any type; all operands equal
+  kNumeric,    // all operands equal, not bool; result the same
   kScan,       // as kNumeric; `combiner` is add, mul, max or min
-  kFloat,      // all operands alike, f16 bf16 f32 f64
-  kCompare,    // all operands alike; result bool
-  kLogic,      // all operands alike, bool or integer; result the same
-  kInteger,    // all operands alike, an integer; result the same
+  kFloat,      // all operands equal, f16 bf16 f32 f64; result the same
+  kCompare,    // all operands equal; result bool
+  kLogic,      // all operands equal, bool or integer; result the same
+  kInteger,    // all operands equal, an integer; result the same
   kSelect,     // bool, T, T -> T
   kGather,     // T, i32 or i64 -> T
-  kScatter,    // T, i32 or i64, T -> T; bool only where nothing is combined
-  kBitcast,    // the `dtype` attribute, of operand 0's size
-  kDot,        // T, T -> T for floats and integers of 32 or 64 bits
+  kScatter,    // T, i32 or i64, T -> T; bool only without a combiner
+  kBitcast,    // the `dtype` attribute, of operand 0's element size
+  kDot,        // T, T -> T for floats and for integers of 32 or 64 bits
   kDimSize,    // i64; result the same
   kRegion,
 };
@@ -62,11 +62,11 @@ enum class FusionClass : uint8_t {
   kStructural,   // no code of its own
   kElementwise,  // one scalar expression per element
   kReduction,
-  kScan,     // elements along an axis, each from those before it
+  kScan,     // prefix combination along an axis
   kView,     // pure index map
-  kIndexed,  // index map that depends on data, or on several operands
+  kIndexed,  // index map that depends on data or on several operands
   kContraction,
-  kScatter,  // a copy, then updates in order
+  kScatter,  // a copy of operand 0, then updates in order
   kControl,
 };
 
@@ -74,14 +74,14 @@ enum class AttributeType : uint8_t { kI64, kI64s, kF64, kString, kDType, kDims }
 
 struct OperandInfo {
   absl::string_view name;
-  bool variadic = false;  // one or more values; only as the last operand
-  bool may_lack = false;  // a variadic one: none or more
+  bool variadic = false;      // one or more values; only as the last operand
+  bool may_be_empty = false;  // a variadic operand may have no values
 };
 
 struct AttributeInfo {
   absl::string_view name;
   AttributeType type;
-  std::optional<absl::string_view> default_text;  // "0", "[]"; absent: the attribute is required
+  std::optional<absl::string_view> default_text;  // "0", "[]"; nullopt: the attribute is required
 };
 
 struct OpInfo {
@@ -98,7 +98,7 @@ struct OpInfo {
 // All rows in table order.
 absl::Span<const OpInfo> AllOps();
 const OpInfo& InfoOf(OpKind kind);
-const OpInfo* FindOp(absl::string_view text);  // nullptr if no op is spelled so
+const OpInfo* FindOp(absl::string_view text);  // nullptr if no op has this spelling
 
 }  // namespace tailor
 

@@ -1,4 +1,4 @@
-// The order of elements that builders sort by: total, with NaN above all numbers and -0 equal to 0.
+// The total order of elements that sorting builders use: NaN is above all numbers, and -0 equals 0.
 #ifndef TAILOR_GRAPH_ORDERING_H_
 #define TAILOR_GRAPH_ORDERING_H_
 
@@ -17,7 +17,7 @@ inline Value AppendLess(Formula& f, const Graph& graph, Value a, Value b) {
   return f.Apply(OpKind::kOr, {less, f.Apply(OpKind::kAnd, {number, nan})});
 }
 
-// What counts elements along an axis: half as much to move where 31 bits are known to do.
+// The dtype of indices along an axis: i32, half the memory traffic, if the dim size is known to fit; else i64.
 inline DType IndexType(const Graph& graph, const DimExpr& dim_size) {
   int64_t most = std::numeric_limits<int64_t>::max();
   if (dim_size.constant()) most = *dim_size.constant();

@@ -12,7 +12,7 @@
 namespace tailor {
 namespace {
 
-// One layer: its options, and what they are checked against.
+// One layer: its name, options and expected dim sizes.
 struct Layer {
   const char* name;
   int64_t gates;
@@ -25,15 +25,15 @@ struct Layer {
   DimExpr rows() const { return hidden() * gates; }
 };
 
-// A step inside the body.
+// One step, inside the loop body.
 struct Step {
   Formula& f;
   const Layer& layer;
-  Shape state;                 // [B, H] there
-  Value inputs;                // [B, G * H], this step's row of x w^T
-  std::vector<Value> weights;  // r; gru without linear_before_reset: the rows of gates z and r, then those of n
-  Value bias, peepholes;       // as in the options
-  Value h, c;                  // the state before
+  Shape state;                 // [B, H] in the body's symbols
+  Value inputs;                // [B, G * H]: this step's row of x w^T
+  std::vector<Value> weights;  // r; gru without linear_before_reset: rows of gates z and r, then rows of gate n
+  Value bias, peepholes;       // as in RecurrenceOptions
+  Value h, c;                  // state before the step
 };
 
 struct State {
@@ -46,7 +46,7 @@ absl::Status Mismatch(const Graph& graph, const Layer& layer, absl::string_view 
                                                  graph.TypeText({layer.dtype, needed})));
 }
 
-// `v` with exactly the dim sizes `needed`; where they are not the same by structure a reshape checks them.
+// `v` with the dim sizes `needed`. Where they differ structurally, a reshape checks them at run time.
 absl::StatusOr<Value> Shaped(Graph& graph, const Layer& layer, absl::string_view name, Value v, const Shape& needed) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, layer.name, name, v));
   const TensorType& type = graph.type(v);
@@ -88,7 +88,7 @@ absl::StatusOr<Layer> CheckLayer(const Graph& graph, const char* name, int64_t g
   return layer;
 }
 
-// Rows [first, first + count) of a matrix: of a constant as one over the same bytes.
+// Rows [first, first + count) of a matrix. Rows of a constant are a constant over the same bytes.
 absl::StatusOr<Value> Rows(Graph& graph, Value matrix, const DimExpr& first, const DimExpr& count) {
   const Node& node = graph.node(matrix.node);
   const Shape shape = graph.type(matrix).shape;
@@ -106,12 +106,12 @@ absl::StatusOr<Value> Rows(Graph& graph, Value matrix, const DimExpr& first, con
                            std::move(data));
 }
 
-// Gate number `gate` of [B, G * H].
+// Gate `gate` of gates [B, G * H]: [B, H].
 Value Gate(Step& s, Value gates, int64_t gate) {
   return s.f.Apply(OpKind::kSlice, {gates}, {{"starts", Shape{0, s.state[1] * gate}}, {"sizes", s.state}});
 }
 
-// Peephole number `gate` times c, added to x.
+// x plus c times the weights of peephole `gate`.
 Value Peep(Step& s, Value x, int64_t gate, Value c) {
   if (s.peepholes.node < 0) return x;
   Value weights =
@@ -159,7 +159,7 @@ State LstmStep(Step& s) {
   return {Times(s, output, Activate(s.f, s.layer.functions[2], c)), c};
 }
 
-// The operands as the loop takes them.
+// The loop's operands.
 struct Operands {
   Value inputs;                // x w^T and biases: [T, B, G * H]
   std::vector<Value> weights;  // as in Step
@@ -232,7 +232,7 @@ absl::StatusOr<Operands> Prepare(Graph& graph, const Layer& layer, Value x, Valu
   return operands;
 }
 
-// The operands that the body only reads; those that are absent are left out.
+// The operands that only the body reads, without absent ones.
 std::vector<Loop::Operand> ReadOperands(const Operands& operands) {
   std::vector<Loop::Operand> read;
   for (Value v : operands.weights) read.push_back({absl::StrCat("r", read.size()), v});
@@ -243,8 +243,8 @@ std::vector<Loop::Operand> ReadOperands(const Operands& operands) {
   return read;
 }
 
-// Appends the body, whose carried values are t, y, h and c, and returns them after the step. The operands are those
-// outside of the loop.
+// Appends one step to the body, whose carried values are t, y, h and c, and returns their new values. `outside` are the
+// operands outside of the loop.
 absl::StatusOr<std::vector<Value>> Body(Loop& loop, const Layer& layer, const Operands& outside,
                                         State (*advance)(Step&)) {
   size_t next = 0;

@@ -20,7 +20,7 @@ std::vector<TensorType> OutputTypes(const Graph& graph) {
   return types;
 }
 
-// Results whose dim sizes may be unknown until the op has run.
+// A result type with dim sizes that may be data-dependent (nullopt).
 struct OpenType {
   DType dtype;
   std::vector<std::optional<DimExpr>> shape;
@@ -31,7 +31,7 @@ absl::Status CheckRegionCount(const Application& op, size_t needed) {
   return op.Error("has ", op.regions.size(), " regions, needs ", needed);
 }
 
-// The region's arguments take operands `first` and on.
+// Checks that the region's arguments accept the operands from `first` on.
 absl::Status CheckArguments(const Application& op, const Region& region, const char* name, size_t first) {
   const Graph& graph = *region.graph;
   const std::vector<TensorType> arguments = InputTypes(graph);
@@ -53,7 +53,7 @@ absl::Status CheckArguments(const Application& op, const Region& region, const c
   return absl::OkStatus();
 }
 
-// Dim sizes of the region's results over the operands' symbols, where the operands tell them.
+// Dim sizes of the region's results over the operands' symbols, where these determine them.
 std::vector<OpenType> ResultsOf(const Application& op, const Graph& region, size_t first) {
   std::map<SymbolId, DimExpr> known;
   const std::vector<TensorType> arguments = InputTypes(region);
@@ -103,7 +103,7 @@ std::vector<OpenType> IfResults(const Application& op) {
 
 std::string DimSizeName(size_t result, size_t dim) { return absl::StrCat("dim size ", dim, " of result ", result); }
 
-// Closes the types with the attribute's dim sizes.
+// Fills the open dim sizes from the attribute.
 absl::StatusOr<std::vector<TensorType>> Close(const Application& op, const std::vector<OpenType>& open) {
   const Shape& given = op.attribute<Shape>("shapes");
   size_t count = 0, next = 0;

@@ -30,7 +30,7 @@ struct Found {
   Value value, index;  // [..., 1]
 };
 
-// The first of the candidates, bool[..., N]; there is one. `count` is N.
+// The first element in order among the candidates, bool[..., N], of which there is at least one. `count` is N.
 Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Value positions, Value count,
             bool largest) {
   const int64_t axis = type.rank() - 1;
@@ -38,7 +38,7 @@ Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Va
   const auto first = [&](Value among) {
     return f.Reduce(OpKind::kReduceMin, Select(f, among, positions, count), axis);
   };
-  const double last = largest ? -INFINITY : INFINITY;  // an integer saturates
+  const double last = largest ? -INFINITY : INFINITY;  // saturates for integers
   Value numbers = candidates;
   if (floats && !largest) numbers = And(f, candidates, f.Apply(OpKind::kEq, {keys, keys}));
   Value best =
@@ -46,16 +46,16 @@ Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Va
   Value same = f.Apply(OpKind::kEq, {keys, best});
   if (!floats) return {best, first(And(f, candidates, same))};
   Value nan = f.Apply(OpKind::kNe, {keys, keys});
-  if (largest) {  // NaN, where there is one
+  if (largest) {  // NaN comes first, if present
     Value both = And(f, nan, f.Apply(OpKind::kNe, {best, best}));
     return {best, first(And(f, candidates, Or(f, same, both)))};
   }
-  Value index = first(And(f, candidates, same));  // none where NaN is left only
+  Value index = first(And(f, candidates, same));  // `count` if only NaNs are left
   Value none = f.Apply(OpKind::kEq, {index, count});
   return {Select(f, none, f.Scalar(keys, NAN), best), Select(f, none, first(candidates), index)};
 }
 
-// Finds element number t: the first of those that come after the last one found.
+// Finds element number t: the first one after the last one found.
 absl::StatusOr<std::vector<Value>> Body(Loop& loop, bool largest) {
   Graph& graph = loop.body();
   Formula f(&graph);
@@ -90,7 +90,7 @@ absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool la
   const DType dtype = IndexType(graph, type.shape.back());
   TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, type.shape.back()));
   Value keys = type.dtype == DType::kBool ? Cast(f, x, DType::kU8) : x;
-  // The first elements as they are, for the shape; that there are so many is checked here.
+  // The first `count` elements unsorted, for the shape. This slice also checks that x has that many.
   Value head =
       f.Apply(OpKind::kSlice, {keys}, {{"starts", Shape(type.shape.size(), 0)}, {"sizes", WithLast(rows, count)}});
   std::vector<int64_t> front(type.shape.size());

@@ -1,4 +1,4 @@
-// Builder of the first few elements in order: one `while`, whose body finds the element after the last one found.
+// Builder of the first few elements in sort order: one `while`, whose body finds the element after the last one found.
 #ifndef TAILOR_GRAPH_SELECTION_H_
 #define TAILOR_GRAPH_SELECTION_H_
 
@@ -9,10 +9,10 @@
 
 namespace tailor {
 
-// Two sweeps over x for each element that is found: up to this many, that is less than sorting takes.
+// Largest count for selection. Each element costs two sweeps over x; beyond this count sorting is cheaper.
 constexpr int64_t kMostSelected = 128;
 
-// The `count` first elements along the last axis of x [..., N], of any type: [..., count], as TopK gives them.
+// The first `count` elements along the last axis of x [..., N], any dtype: [..., count], as TopK returns them.
 absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool largest);
 
 }  // namespace tailor

@@ -21,7 +21,7 @@ absl::StatusOr<int64_t> ResolveAxis(const Application& op, absl::string_view att
   return axis < 0 ? axis + rank : axis;
 }
 
-// The broadcast of operands `first`.. over their dims [0, rank - skip).
+// The broadcast of operands `first` and on over their dims [0, rank - skip).
 ShapeOr BroadcastOperands(const Application& op, int skip) {
   Shape result;
   for (size_t i = 0; i < op.operands.size(); ++i) {
@@ -112,7 +112,7 @@ ShapeOr TransposeShape(const Application& op) {
   return result;
 }
 
-// Checks that every element read along one dim exists, where all of it is constant.
+// Checks the bounds of a slice along one dim, if start, size and dim size are constant.
 absl::Status CheckSliceBounds(const Application& op, size_t d, const DimExpr& start, const DimExpr& size,
                               int64_t step) {
   const DimExpr& dim_size = op.operand(0).shape[d];
@@ -198,7 +198,8 @@ ShapeOr ScatterShape(const Application& op) {
   return shape;
 }
 
-// One dim of a pad: `dim size` spread out by `interior`, between `low` and `high`. An empty dim stays empty inside.
+// The size of one padded dim: `dim_size` spread out by `interior`, between `low` and `high`. An empty dim has no
+// inside.
 DimExpr PaddedDimSize(const DimExpr& dim_size, const DimExpr& low, const DimExpr& high, int64_t interior) {
   DimExpr inner = dim_size + dim_size * interior - interior;
   return low + (interior == 0 ? dim_size : DimExpr::Max(inner, 0)) + high;
@@ -224,15 +225,15 @@ ShapeOr PadShape(const Application& op) {
   return result;
 }
 
-// floordiv(dim size - (size - 1) * dilation - 1, stride) + 1, but never below 0.
+// floordiv(dim_size - (size - 1) * dilation - 1, stride) + 1, at least 0.
 DimExpr WindowCount(const DimExpr& dim_size, const DimExpr& size, int64_t stride, int64_t dilation) {
-  DimExpr last = dim_size - (size - 1) * dilation - 1;  // the greatest start of a window
+  DimExpr last = dim_size - (size - 1) * dilation - 1;  // last possible start of a window
   DimExpr count = DimExpr::FloorDiv(last, stride) + 1;
-  std::optional<int64_t> least = LeastValue(count);
+  std::optional<int64_t> least = LowerBound(count);
   return least && *least >= 0 ? count : DimExpr::Max(count, 0);
 }
 
-// Entry `i` of a list of factors, at least 1; an empty list stands for all 1.
+// Entry `i` of a list of factors, which must be >= 1; an empty list means all 1.
 absl::StatusOr<int64_t> Factor(const Application& op, absl::string_view attribute, size_t i) {
   const auto& factors = op.attribute<std::vector<int64_t>>(attribute);
   if (factors.empty() || factors[i] >= 1) return factors.empty() ? 1 : factors[i];

@@ -1,4 +1,4 @@
-// The shape half of the type rules: the shape of an op's result.
+// The shape half of the type rules: infers the shape of an op's result.
 #ifndef TAILOR_GRAPH_SHAPE_RULES_H_
 #define TAILOR_GRAPH_SHAPE_RULES_H_
 
@@ -16,7 +16,7 @@
 
 namespace tailor {
 
-// One application of an op, and how messages name its parts.
+// One application of an op, and the names of its parts for messages.
 struct Application {
   const OpInfo& info;
   absl::Span<const TensorType> operands;
@@ -33,7 +33,7 @@ struct Application {
     return std::get<T>(it->second);
   }
 
-  // `"rhs" (%3)`
+  // Operand i in messages: `"rhs" (%3)`.
   std::string Name(size_t i) const {
     size_t row = std::min(i, info.operands.size() - 1);
     std::string index = info.operands[row].variadic ? absl::StrCat("[", i - row, "]") : "";
@@ -51,8 +51,7 @@ struct Application {
   }
 };
 
-// The result's shape by the op's ShapeRule, which is not kRegion; the message of an error names op, operand and
-// values.
+// The result's shape by the op's ShapeRule (not kRegion). Error messages name op, operand and values.
 absl::StatusOr<Shape> InferShape(const Application& op);
 
 }  // namespace tailor

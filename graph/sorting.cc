@@ -16,18 +16,18 @@
 namespace tailor {
 namespace {
 
-// What is put in order: the elements along the last axis of any tensor, or the rows of a matrix.
+// The items to sort, and their order: elements along the last axis of any tensor, or rows of a matrix, ascending.
 enum class Order { kAscending, kDescending, kRows };
 
 Value Sub(Formula& f, Value a, Value b) { return f.Apply(OpKind::kSub, {a, b}); }
 Value ShiftRight(Formula& f, Value x, double bits) { return f.Apply(OpKind::kShiftRight, {x, f.Scalar(x, bits)}); }
 
 struct Comparison {
-  Value a_first, b_first;  // neither where the two are equal
+  Value a_first, b_first;  // both false for equal items
 };
 
-// Rows: of the columns c that differ the first decides, by the least of 2 c, or 2 c + 1 where b's element is the
-// smaller one.
+// Rows compare by their first differing column c: the minimum over the columns of 2 c where a is less and of 2 c + 1
+// where b is less.
 Comparison CompareRows(Formula& f, const Graph& graph, Value a, Value b) {
   Value less = AppendLess(f, graph, a, b), greater = AppendLess(f, graph, b, a);
   if (!f.ok()) return {};
@@ -46,30 +46,30 @@ Comparison Compare(Formula& f, const Graph& graph, Order order, Value a, Value b
   return {AppendLess(f, graph, a, b), AppendLess(f, graph, b, a)};
 }
 
-// The largest power of two below `count`; 0 where there is none: what is left of the bits of count - 1 when each has
-// been spread to all lower ones.
+// The largest power of two below `count`, or 0: the highest set bit of count - 1, isolated after spreading it to all
+// lower bits.
 Value LargestPowerBelow(Formula& f, Value count, DType dtype) {
   Value bits = f.Apply(OpKind::kMax, {Sub(f, count, f.Scalar(count, 1)), f.Scalar(count, 0)});
   for (int shift = 1; shift < 8 * SizeOf(dtype); shift *= 2) bits = Or(f, bits, ShiftRight(f, bits, shift));
   return Sub(f, bits, ShiftRight(f, bits, 1));
 }
 
-// The loop's carried values: the variables of the algorithm, what is sorted, and two that stay.
+// The loop's carried values: the algorithm's variables p, q, r and d, the sorted items, and two invariants.
 struct Exchange {
   enum Carried : size_t { kP, kQ, kR, kD, kKeys, kIndices, kTop, kCount };
 };
 
-// The variables of the next pass.
+// The algorithm's variables for the next pass.
 std::vector<Value> NextPass(Formula& f, const Loop& loop) {
   const Value p = loop.carried(Exchange::kP), q = loop.carried(Exchange::kQ), top = loop.carried(Exchange::kTop);
-  Value last = f.Apply(OpKind::kEq, {q, p});  // of this p
+  Value last = f.Apply(OpKind::kEq, {q, p});  // last q of this p
   Value half = ShiftRight(f, p, 1);
   return {Select(f, last, half, p), Select(f, last, top, ShiftRight(f, q, 1)), Select(f, last, f.Scalar(p, 0), p),
           Select(f, last, half, Sub(f, q, p))};
 }
 
-// One pass: element i and element i + d, where i & p is r, change places unless they are in order. Since d is an odd
-// multiple of p, all other elements are such an i + d; what has no partner is its own.
+// One pass: element i, where (i & p) == r, and element i + d change places unless they are in order. As d is an odd
+// multiple of p, every other element is such an i + d. An element without a partner is compared with itself.
 absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   Graph& graph = loop.body();
   Formula f(&graph);
@@ -78,7 +78,8 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   const TensorType type = graph.type(indices);
   const Shape& shape = type.shape;
   const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
-  const DType wide = type.dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // where less than 0 is more than the count
+  const DType wide = type.dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // unsigned: negative indices exceed the
+                                                                             // count
   Value i = Positions(f, shape.back(), type.dtype);
   Value low = f.Apply(OpKind::kEq, {And(f, i, loop.carried(Exchange::kP)), loop.carried(Exchange::kR)});
   Value partner = f.Apply(OpKind::kAdd, {i, Select(f, low, d, f.Apply(OpKind::kNeg, {d}))});
@@ -99,7 +100,7 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   return next;
 }
 
-// `keys` in order, over the last axis of `shape`, the indices'.
+// Sorts `keys`; `shape` is that of the indices, sorted along its last axis.
 absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order) {
   const DType dtype = IndexType(graph, shape.back());
   TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, shape.back()));
@@ -139,7 +140,7 @@ absl::StatusOr<int64_t> ResolveAxis(const Graph& graph, absl::string_view builde
                                                  graph.NameOf(x), ") of type ", graph.TypeText(graph.type(x))));
 }
 
-// x with `axis` and the last one swapped.
+// x with dims `axis` and last swapped.
 absl::StatusOr<Value> Swapped(Graph& graph, Value x, int64_t axis) {
   std::vector<int64_t> order(graph.type(x).shape.size());
   std::iota(order.begin(), order.end(), 0);

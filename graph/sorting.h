@@ -1,9 +1,9 @@
 // Builders that sort along one axis: Batcher's merge exchange (Knuth, The Art of Computer Programming, algorithm
-// 5.2.2M) in a `while`, whose body compares and exchanges all pairs of one pass at once. About log2(n)^2 / 2 passes
-// over n elements; any n.
+// 5.2.2M) as a `while`, whose body compares and exchanges all pairs of one pass. About log2(n)^2 / 2 passes over n
+// elements; any n.
 //
-// The order is total: NaN is above all numbers and equal to itself, -0 equals 0, false is below true; elements that are
-// equal stay in the order of their indices, also where the order is descending.
+// The order is total: NaN is above all numbers and equal to itself, -0 equals 0, false is below true. The sort is
+// stable, in descending order too: equal elements keep the order of their indices.
 #ifndef TAILOR_GRAPH_SORTING_H_
 #define TAILOR_GRAPH_SORTING_H_
 
@@ -14,19 +14,19 @@
 
 namespace tailor {
 
-// The elements along an axis in order, and the index along it that each had: i64.
+// The elements along an axis in sorted order, and their original indices along it: i64.
 struct Sorted {
   Value values, indices;
 };
 
-// x [..., N, ...], of any type -> two of its shape.
+// x [..., N, ...], any dtype -> values and indices of its shape.
 absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending);
 
-// The first k of them in descending order, or ascending where not `largest`: [..., k, ...]. A run checks k <= N. A few
-// are selected one by one (graph/selection.h).
+// The first k elements in descending order, or in ascending order without `largest`: [..., k, ...]. Every run checks
+// k <= N. A small constant k uses selection (graph/selection.h).
 absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axis, bool largest);
 
-// The order of the rows of x [N, M], which are compared from the left, ascending: i64[N].
+// The indices that sort the rows of x [N, M] lexicographically, ascending: i64[N].
 absl::StatusOr<Value> ArgsortRows(Graph& graph, Value x);
 
 }  // namespace tailor

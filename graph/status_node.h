@@ -1,4 +1,4 @@
-// The name of the graph node that a failed absl::Status is about, carried beside its message.
+// The name of the graph node that caused a failed absl::Status, carried as a payload beside the message.
 #ifndef TAILOR_GRAPH_STATUS_NODE_H_
 #define TAILOR_GRAPH_STATUS_NODE_H_
 
@@ -12,7 +12,7 @@ namespace tailor {
 
 inline constexpr absl::string_view kStatusNodePayload = "tailor/node";
 
-// `status` with the user's name of the node at fault; an inner name, set before, stays.
+// `status` with the user's name of the node at fault; a name set earlier (an inner node's) stays.
 inline absl::Status WithNode(absl::Status status, absl::string_view node) {
   if (!node.empty() && !status.GetPayload(kStatusNodePayload)) {
     status.SetPayload(kStatusNodePayload, absl::Cord(node));
@@ -20,7 +20,7 @@ inline absl::Status WithNode(absl::Status status, absl::string_view node) {
   return status;
 }
 
-// "" where none is known.
+// "" if unknown.
 inline std::string NodeOf(const absl::Status& status) {
   auto payload = status.GetPayload(kStatusNodePayload);
   return payload ? std::string(*payload) : "";

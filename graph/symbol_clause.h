@@ -1,5 +1,5 @@
-// Reads the symbols of a graph text: those of the header's types and the where clause. They are read
-// ahead of everything else, since types and assumptions use them.
+// Reads the symbols of a graph text: those of the header's types and of the where clause. They are read before
+// everything else, because types and assumptions use them.
 #ifndef TAILOR_GRAPH_SYMBOL_CLAUSE_H_
 #define TAILOR_GRAPH_SYMBOL_CLAUSE_H_
 
@@ -19,8 +19,8 @@ class SymbolClause {
 
   // Adds all symbols to `graph`. Starts at the '(' of the arguments and returns there.
   absl::Status ReadSymbols(Graph* graph);
-  // Adds the assumptions of the where clause, `S == 2*B` and `S >= 1 @"what demands it"`, and moves past it.
-  // ReadSymbols comes first.
+  // Adds the assumptions of the where clause, `S == 2*B` and `S >= 1 @"reason"`, and moves past it. Requires
+  // ReadSymbols.
   absl::Status ReadAssumptions(Graph* graph);
 
  private:

@@ -19,22 +19,22 @@
 namespace tailor {
 namespace {
 
-constexpr int kRegionDepth = 50;  // what one level of regions counts in TokenReader::Enter
+constexpr int kRegionDepth = 50;  // TokenReader::Enter levels per nested region
 
-// No `data` where there is not enough memory.
+// `data` is null if memory is out.
 ConstantData ZeroData(uint64_t size) {
   std::shared_ptr<void> bytes(std::calloc(std::max<uint64_t>(size, 1), 1), std::free);
   const void* data = bytes.get();
   return {std::move(bytes), data, size, std::nullopt};
 }
 
-// Reads one graph or region: its arguments, then its body, into `graph`.
+// Reads one graph or region into `graph`: its arguments, then its body.
 class GraphReader {
  public:
   GraphReader(TokenReader* in, const ConstantSource& constants, ConstantHashes hashes, Graph* graph)
       : in_(*in), constants_(constants), hashes_(hashes), graph_(*graph) {}
 
-  // The arguments, the where clause and the body.
+  // Reads the arguments, the where clause and the body.
   static absl::Status ReadWhole(TokenReader* in, const ConstantSource& constants, ConstantHashes hashes, Graph* graph) {
     SymbolClause symbols(in);
     TAILOR_RETURN_IF_ERROR(symbols.ReadSymbols(graph));
@@ -74,7 +74,7 @@ class GraphReader {
     return absl::OkStatus();
   }
 
-  // Distinct for %a, %12, %"12" and %a#0.
+  // A map key that differs for %a, %12, %"12" and %a#0.
   static std::string ScopeKey(const Token& token) {
     bool number =
         !token.quoted && std::all_of(token.text.begin(), token.text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -286,7 +286,7 @@ class GraphReader {
     return value->node;
   }
 
-  // Writes the elements into `data`; an absent `name` becomes their canonical text.
+  // Writes the elements into `data`. If `name` is absent, sets it to their canonical text.
   absl::Status ReadElements(absl::Span<const std::string> elements, DType dtype, bool is_list, size_t op_position,
                             const ConstantData& data, std::optional<std::string>* name) {
     char* bytes = static_cast<char*>(const_cast<void*>(data.data));

@@ -10,11 +10,11 @@
 namespace tailor {
 namespace {
 
-constexpr int kMaxDepth = 1200;  // a valid dim is less deep
+constexpr int kMaxDepth = 1200;  // exceeds the depth of any valid dim expression
 
 }  // namespace
 
-// A function of dims: those of an expression's atoms, and those that are written over them.
+// A function of the dim grammar: an atom kind, or a function composed of them.
 struct TokenReader::DimFunction {
   absl::string_view name;
   DimExpr (*of)(const DimExpr& a, const DimExpr& b);

@@ -1,5 +1,5 @@
-// A cursor over the tokens of a graph text, and the parts of the grammar that need no value scope:
-// names, numbers, lists, dims, types. A failed call leaves the position unspecified.
+// A cursor over the tokens of a graph text. Reads the parts of the grammar that need no value scope: names, numbers,
+// lists, dims, types. A failed call leaves the position unspecified.
 #ifndef TAILOR_GRAPH_TOKEN_READER_H_
 #define TAILOR_GRAPH_TOKEN_READER_H_
 
@@ -20,12 +20,12 @@
 
 namespace tailor {
 
-// The symbol of that name, if there is one.
+// Looks a symbol up by name; nullopt if there is none.
 using FindSymbol = absl::FunctionRef<std::optional<SymbolId>(absl::string_view name)>;
 
 class TokenReader {
  public:
-  // `tokens` were made from `text`, which outlives the reader.
+  // `tokens` are those of `text`, which outlives the reader.
   TokenReader(absl::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {}
 
   const Token& Peek(size_t ahead = 0) const;
@@ -43,7 +43,7 @@ class TokenReader {
   absl::Status ExpectWord(absl::string_view text);
 
   absl::StatusOr<std::string> TakeKind(TokenKind kind, absl::string_view what);
-  // A number with its sign, or a word, as text: "-0.5", "inf".
+  // A signed number, or a word, as text: "-0.5", "inf".
   absl::StatusOr<std::string> TakeSigned(absl::string_view what);
   absl::StatusOr<int64_t> TakeInt();
   absl::StatusOr<std::vector<int64_t>> TakeInts();
@@ -53,7 +53,7 @@ class TokenReader {
   absl::StatusOr<DType> TakeDType();
   absl::StatusOr<TensorType> TakeType(const Graph& graph);
 
-  // '[' item, item ']' with `take` reading one item.
+  // Reads '[' item, item ']'; `take` reads one item.
   template <typename T, typename TakeItem>
   absl::StatusOr<std::vector<T>> TakeList(TakeItem take) {
     std::vector<T> items;
@@ -67,7 +67,7 @@ class TokenReader {
     return items;
   }
 
-  // Bounds the recursion of whoever reads: fails when `levels` more would be too deep.
+  // Bounds the caller's recursion: fails if `levels` more would exceed the maximal depth.
   absl::Status Enter(int levels);
   void Leave(int levels) { depth_ -= levels; }
 

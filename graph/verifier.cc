@@ -20,8 +20,8 @@ const T* FindAttribute(const Node& node, absl::string_view name) {
   return it == node.attributes.end() ? nullptr : std::get_if<T>(&it->second);
 }
 
-// Appends a copy of node `id` of `graph` to `replay`, which holds the nodes before it and nothing
-// else: thereby everything that Append checks is checked again.
+// Appends a copy of node `id` of `graph` to `replay`, which holds exactly the nodes before it. Append thus repeats all
+// of its checks.
 absl::StatusOr<NodeId> Replay(const Graph& graph, NodeId id, Graph* replay) {
   const Node& node = graph.node(id);
   if (node.op != OpKind::kInput && node.op != OpKind::kConstant) {

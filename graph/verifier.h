@@ -1,5 +1,5 @@
-// Checks every invariant of a Graph anew: order, ids, arity, attributes, types against the rules,
-// symbols in range, closed regions, outputs. A failure is a bug of the pass that made the graph.
+// Rechecks every invariant of a Graph: order, ids, arity, attributes, types against the rules, symbols in range, closed
+// regions, outputs. A failure is a bug of the pass that made the graph.
 #ifndef TAILOR_GRAPH_VERIFIER_H_
 #define TAILOR_GRAPH_VERIFIER_H_
 
@@ -13,7 +13,7 @@ namespace tailor {
 
 absl::Status VerifyGraph(const Graph& graph);
 
-// Regions that were found valid: graphs of regions never change, so that passes which keep one need not check it again.
+// Regions that are verified already. Region graphs are immutable, so that a pass that keeps one need not recheck it.
 using VerifiedRegions = std::set<std::shared_ptr<const Graph>>;
 absl::Status VerifyGraph(const Graph& graph, VerifiedRegions* verified);
 

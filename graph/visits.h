@@ -1,5 +1,5 @@
-// Counts the work of a compilation: visited nodes, pairs of groups, terms of dim expressions, queries of facts, pairs
-// of memory blocks. One counter per thread. Equal compilations count the same, on any machine.
+// A deterministic measure of compile work: visited nodes, pairs of groups, terms of dim expressions, fact queries,
+// pairs of memory blocks. One counter per thread. Equal compilations have equal counts on any machine.
 #ifndef TAILOR_GRAPH_VISITS_H_
 #define TAILOR_GRAPH_VISITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tailor {
 
-// Of the calling thread, since it started.
+// Visits of the calling thread since it started.
 uint64_t Visits();
 void CountVisits(uint64_t count = 1);
 

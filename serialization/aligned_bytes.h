@@ -1,4 +1,4 @@
-// AlignedBytes: owned memory, aligned as constants and images need it. Contents start undefined.
+// AlignedBytes: owned memory with the alignment of constants and images, 64 bytes. Contents start undefined.
 #ifndef TAILOR_SERIALIZATION_ALIGNED_BYTES_H_
 #define TAILOR_SERIALIZATION_ALIGNED_BYTES_H_
 

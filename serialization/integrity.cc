@@ -9,7 +9,7 @@ namespace {
 
 static_assert(crypto_sign_BYTES == kSignatureBytes);
 
-// Lets libsodium choose its fastest code for this CPU, once. Should that fail, its portable code serves.
+// Lets libsodium choose its fastest code for this CPU, once. If that fails, its portable code is used.
 void PrepareSodium() {
   static const int prepared = sodium_init();
   (void)prepared;

@@ -1,4 +1,4 @@
-// Hashes and signatures of artifacts: BLAKE2b-256 and Ed25519, by libsodium. Safe from many threads.
+// Hashes and signatures of artifacts: BLAKE2b-256 and Ed25519 from libsodium. Thread-safe.
 #ifndef TAILOR_SERIALIZATION_INTEGRITY_H_
 #define TAILOR_SERIALIZATION_INTEGRITY_H_
 
@@ -16,7 +16,7 @@ using Signature = std::array<uint8_t, kSignatureBytes>;
 
 Hash HashOf(std::span<const std::byte> bytes);
 
-// The hash of bytes that come in pieces.
+// Incremental hash over consecutive pieces.
 class Hasher {
  public:
   Hasher();
@@ -24,15 +24,15 @@ class Hasher {
   Hash Finish();
 
  private:
-  alignas(64) std::byte state_[384];  // libsodium's
+  alignas(64) std::byte state_[384];  // libsodium's state
 };
 
 bool HashMatches(std::span<const std::byte> bytes, const uint8_t (&expected)[kHashBytes]);
 
-// The number of chunks of one constant whose padded size is `padded`.
+// The number of hash chunks of a constant with padded size `padded` bytes.
 constexpr uint64_t ChunkCount(uint64_t padded) { return padded / kChunkBytes + (padded % kChunkBytes != 0); }
 
-// `secret_key` has 64 bytes, `public_key` 32, as crypto_sign_keypair makes them.
+// `secret_key` has 64 bytes and `public_key` 32, as crypto_sign_keypair makes them.
 Signature Sign(const uint8_t (&identity)[kHashBytes], const uint8_t* secret_key);
 bool SignatureMatches(const uint8_t (&identity)[kHashBytes], const uint8_t (&signature)[kSignatureBytes],
                       const uint8_t* public_key);

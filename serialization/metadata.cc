@@ -16,7 +16,7 @@ using flatbuffers::Offset;
 template <typename T>
 using Offsets = std::vector<Offset<T>>;
 
-constexpr uint32_t kMaxVariants = 64;  // which unpack to some 3 KB, from few bytes
+constexpr uint32_t kMaxVariants = 64;  // bounds memory: a few encoded bytes decode to some 3 KB per variant
 
 // Appends an item of `size` bytes to a section of `*section` bytes.
 bool Place(uint64_t size, uint64_t* section, ItemPlace* place) {
@@ -39,7 +39,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
   return b.CreateVector(encoded);
 }
 
-// Nothing for a profile without tiles.
+// Whether the profile has a measured tile; a profile without tiles is not encoded.
 bool KnowsTiles(const CostProfile& costs) {
   const auto known = [](const TileCost& tile) { return tile.known(); };
   return std::any_of(&costs.tiles[0][0], &costs.tiles[0][0] + CostProfile::kRows * CostProfile::kPanels, known);
@@ -70,7 +70,7 @@ Offset<flatbuffers::Vector<Offset<fbs::MachineCosts>>> Encode(FlatBufferBuilder&
   return b.CreateVector(encoded);
 }
 
-// `place` is the first image's, and moves on to the one after the last.
+// `place` is the first image's and is advanced past the last.
 Offset<flatbuffers::Vector<Offset<fbs::DeviceImage>>> Encode(FlatBufferBuilder& b,
                                                              const std::vector<DeviceImage>& images,
                                                              std::vector<ItemPlace>::const_iterator& place) {
@@ -123,9 +123,9 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const auto device_kernels = Encode(b, v.device_kernels);
     encoded.push_back(fbs::CreateVariant(
         b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
-        v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
+        v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size, b.CreateVector(launches), v.growable_blocks,
         b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
-        b.CreateVector(v.outputs_apart), v.offers_products, machine_costs));
+        b.CreateVector(v.outputs_to_copy), v.offers_products, machine_costs));
   }
   return b.CreateVector(encoded);
 }
@@ -152,11 +152,11 @@ Offset<flatbuffers::Vector<Offset<fbs::Constant>>> Encode(FlatBufferBuilder& b,
   return b.CreateVector(encoded);
 }
 
-// Counts what decoding will visit, as bytes of its encoding and as often as it is visited: at most the encoding's size
-// where no part is shared, as none is in what EncodeMetadata makes. Stops at the first problem.
-class Meter {
+// Counts the bytes that decoding will visit, once per visit. Encodings without shared parts, such as those of
+// EncodeMetadata, never exceed their own size. Stops at the first problem.
+class DecodedSizeLimit {
  public:
-  explicit Meter(uint64_t limit) : left_(limit) {}
+  explicit DecodedSizeLimit(uint64_t limit) : left_(limit) {}
 
   void Text(const flatbuffers::String* text) {
     if (text != nullptr) Take(sizeof(uint32_t) + text->size());
@@ -204,7 +204,7 @@ class Meter {
     if (variant.costs() != nullptr) Structs(variant.costs()->tiles());
     Each(variant.device_images(), [this](const fbs::DeviceImage& image) { Text(image.target()); });
     Each(variant.device_kernels(), [this](const fbs::DeviceKernel& kernel) { Add(kernel); });
-    Numbers(variant.outputs_apart());
+    Numbers(variant.outputs_to_copy());
     Each(variant.machine_costs(), [this](const fbs::MachineCosts& machine) {
       Text(machine.family());
       Structs(machine.costs()->tiles());
@@ -233,7 +233,7 @@ class Meter {
     Each(root.visits(), [this](const fbs::PassVisits& entry) { Text(entry.pass()); });
   }
 
-  // What is wrong, or null.
+  // The problem, or null.
   const char* problem() const { return problem_; }
 
  private:
@@ -241,7 +241,7 @@ class Meter {
     if (bytes > left_ && problem_ == nullptr) problem_ = "it unpacks to more than it has: parts of it are shared";
     left_ -= std::min(bytes, left_);
   }
-  // The verifier asks for the alignment of a vector's length alone.
+  // The verifier checks the alignment of a vector's length only.
   void Elements(const uint8_t* data, uint64_t count, size_t size, size_t alignment) {
     if (reinterpret_cast<uintptr_t>(data) % alignment != 0 && count > 0 && problem_ == nullptr) {
       problem_ = "a vector is not aligned as its elements are";
@@ -260,7 +260,7 @@ std::vector<std::string> Strings(const flatbuffers::Vector<Offset<flatbuffers::S
   return strings;
 }
 
-// A byte from the file as an enum; what is not an enumerator becomes one that the validator rejects.
+// A byte from the file as an enum. Unknown numbers map to an enumerator that the validator rejects.
 DType DTypeOf(uint8_t number) { return number < kDTypeCount ? static_cast<DType>(number) : DType::kInvalid; }
 
 std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>& encoded) {
@@ -279,7 +279,7 @@ std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>
   return tensors;
 }
 
-// False where a tile is larger than a profile has.
+// False if a tile is larger than a profile can hold.
 bool Decode(const fbs::CostProfile& from, CostProfile* to) {
   to->cached_bytes = from.cached_bytes();
   to->line = from.line();
@@ -296,7 +296,7 @@ bool Decode(const fbs::CostProfile& from, CostProfile* to) {
   return true;
 }
 
-// A box of another rank becomes one that the validator refuses.
+// A box of another rank maps to one that the validator rejects.
 TensorMap Decode(const fbs::TensorMap& from) {
   TensorMap map{.address = from.address(), .box = {}, .swizzle_bytes = from.swizzle_bytes()};
   if (from.factors() != nullptr) {
@@ -317,7 +317,7 @@ Variant Decode(const fbs::Variant& from) {
   v.shape_cache_slots = from.shape_cache_slots();
   v.api_size = from.api_size();
   v.context_size = from.context_size();
-  v.grown_blocks = from.grown_blocks();
+  v.growable_blocks = from.growable_blocks();
   v.launches.reserve(from.launches()->size());
   for (const fbs::Launch* launch : *from.launches()) {
     v.launches.push_back({launch->kernel()->str(), Strings(*launch->versions()), {}, launch->code()});
@@ -327,8 +327,8 @@ Variant Decode(const fbs::Variant& from) {
   v.fault_word = from.fault_word();
   v.reads_back = from.reads_back();
   v.offers_products = from.offers_products();
-  if (from.outputs_apart() != nullptr)
-    v.outputs_apart.assign(from.outputs_apart()->begin(), from.outputs_apart()->end());
+  if (from.outputs_to_copy() != nullptr)
+    v.outputs_to_copy.assign(from.outputs_to_copy()->begin(), from.outputs_to_copy()->end());
   if (from.device_kernels() == nullptr) return v;
   for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {
     v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters(), {}});
@@ -366,13 +366,13 @@ void DecodeTexts(const fbs::Artifact& root, Program* program) {
     program->visits.push_back({entry->pass()->str(), entry->visits()});
 }
 
-// Holds an item's stated place against where the items before it put it.
+// Checks an item's stated place against the end of the items before it.
 bool PlaceAsStated(uint64_t offset, uint64_t size, uint64_t* section, std::vector<ItemPlace>* places) {
   places->emplace_back();
   return Place(size, section, &places->back()) && places->back().offset == offset;
 }
 
-// The variants, and where their images lie. Returns what is wrong, or "".
+// Decodes the variants and the places of their images. Returns the problem, or "".
 std::string DecodeVariants(const flatbuffers::Vector<Offset<fbs::Variant>>& encoded, Program* program,
                            MetadataPlaces* places) {
   for (const fbs::Variant* from : encoded) {
@@ -450,7 +450,7 @@ std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, M
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   if (!fbs::VerifyArtifactBuffer(verifier)) return "not a well-formed FlatBuffer";
   const fbs::Artifact& root = *fbs::GetArtifact(bytes.data());
-  Meter meter(bytes.size());
+  DecodedSizeLimit meter(bytes.size());
   meter.Add(root);
   if (meter.problem() != nullptr) return meter.problem();
   if (root.variants()->size() > kMaxVariants) return "it has more than 64 variants";

@@ -14,13 +14,13 @@ namespace {
 
 Failure Damaged(const std::string& what) { return {Code::kDataLoss, "damaged artifact: " + what, ""}; }
 
-// Bytes are all zero where the first is and each equals the next; memcmp is fast at that.
+// Whether all bytes are zero: the first one is, and each equals its successor (by a fast memcmp).
 bool IsZero(std::span<const std::byte> bytes) {
   return bytes.empty() ||
          (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// Reads as much of the header as there is and checks what needs no other byte of the artifact.
+// Reads as much of the header as exists, and checks what depends on no other byte of the artifact.
 Failure ReadHeader(const Source& source, ArtifactHeader* header) {
   const uint64_t available = std::min<uint64_t>(source.size(), sizeof(*header));
   if (Failure f = source.Read(0, std::as_writable_bytes(std::span(header, 1)).first(available)); !f.ok()) return f;
@@ -44,7 +44,7 @@ Failure ReadHeader(const Source& source, ArtifactHeader* header) {
   return {};
 }
 
-// Each section begins where the one before it ends, and the last ends with the file.
+// Whether each section begins at the end of the one before it, and the last ends at the end of the file.
 bool SectionsAreInOrder(const ArtifactHeader& h) {
   uint64_t end = sizeof(ArtifactHeader);
   const auto follows = [&end](const SectionHeader& section) {
@@ -67,8 +67,8 @@ Failure CheckLayout(const ArtifactHeader& header, uint64_t available) {
   return {};
 }
 
-// What loading may take memory for: what is before the constants is copied, and constants are mapped. Each constant has
-// a name of its own, so that the metadata's size bounds how many begin a chunk.
+// Limits the memory that loading may take: the part before the constants is copied, the constants are mapped. Each
+// constant has a name, so that the metadata's size bounds the number of constants that start a chunk.
 Failure CheckSizes(const ArtifactHeader& header) {
   constexpr uint64_t kLeastConstant = 16;  // bytes of metadata
   const uint64_t chunks = header.constants_size / kChunkBytes + header.metadata.size / kLeastConstant;
@@ -87,8 +87,8 @@ Failure CheckSizes(const ArtifactHeader& header) {
   return {};
 }
 
-// Holds the sections' bytes against their hashes in little memory, before memory for all of them is taken: a sparse
-// file costs nothing to make. CheckPrefix looks at what was then copied.
+// Checks the sections' hashes in little memory before allocating for all of them, because a sparse file costs nothing
+// to make. CheckPrefix checks the copied bytes again.
 Failure CheckInPieces(const ArtifactHeader& header, const Source& source) {
   constexpr uint64_t kReadAtOnce = 16 << 20;
   if (header.constants_offset <= kReadAtOnce) return {};
@@ -139,7 +139,7 @@ Failure CheckSignature(const ArtifactHeader& header, const uint8_t* public_key) 
   return {};
 }
 
-// Points the program's spans at the bytes and checks what only then can be checked.
+// Points the program's spans at the bytes, then does the checks that need them.
 Failure Attach(const ArtifactHeader& header, const MetadataPlaces& places, Artifact* artifact) {
   Program& program = artifact->program;
   const auto images = artifact->prefix.span().subspan(header.images.offset, header.images.size);
@@ -213,7 +213,7 @@ Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact*
   if (places.images_size != header.images.size || places.constants_size != header.constants_size) {
     return Damaged("metadata: the sections have other sizes than the items in them");
   }
-  // What is signed is what is used: constants that others can still change are not.
+  // The signature must cover the bytes that are used, so constants that others can still change are copied.
   const bool is_signed = options.public_key != nullptr;
   if (header.constants_size > 0) {
     const bool copy = options.copy_constants || is_signed;

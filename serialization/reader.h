@@ -1,6 +1,6 @@
-// The bytes of an artifact -> Program. Nothing is used before it has been checked, in this order: magic and
-// version, header seal, layout against the source's size, hashes, signature, FlatBuffers verifier, validator.
-// All but the constants is checked on a private copy, so a file that changes meanwhile changes nothing.
+// Reads an artifact's bytes into a Program. Everything is checked before use, in this order: magic and version, header
+// seal, layout against the source's size, hashes, signature, FlatBuffers verifier, validator. Everything except the
+// constants is checked on a private copy, so that concurrent changes of the file have no effect.
 #ifndef TAILOR_SERIALIZATION_READER_H_
 #define TAILOR_SERIALIZATION_READER_H_
 
@@ -17,7 +17,8 @@ namespace tailor {
 struct ReadOptions {
   bool verify_constants = false;
   bool copy_constants = false;
-  // 32 bytes Ed25519: require its signature, of all that is used: constants are verified and copied; or null.
+  // Ed25519 public key, 32 bytes, or null. If set, requires a valid signature; constants are then verified and copied,
+  // so that all used bytes are signed ones.
   const uint8_t* public_key = nullptr;
 };
 
@@ -25,19 +26,19 @@ struct ReadOptions {
 struct Artifact {
   Program program;
   AlignedBytes prefix;      // the file's bytes before the constants
-  ReadOnlyBytes constants;  // the file's bytes from there on
+  ReadOnlyBytes constants;  // the rest of the file's bytes
 };
 
-// Errors: INVALID_ARGUMENT for what is no artifact, FAILED_PRECONDITION for another format version or a
-// missing or wrong signature, DATA_LOSS naming the damaged part.
+// Errors:  INVALID_ARGUMENT if the source is not an artifact, FAILED_PRECONDITION for another format version or a
+//          missing or wrong signature, DATA_LOSS naming the damaged part.
 Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact* out);
 
-// The chunk table's BLAKE2b-256 in hex: one hash for the bytes of all constants, as they lie in the file.
+// BLAKE2b-256 of the chunk table, in hex: one hash for the bytes of all constants as stored in the file.
 std::string ConstantsHash(const Artifact& artifact);
 
-// Writes the very bytes that were read: to a temporary file beside `path`, fsync, rename. Symbolic links are followed
-// and stay; the mode of a file that is replaced is kept. FAILED_PRECONDITION where `path` names something else than a
-// regular file, or the system refuses: then nothing changed.
+// Writes exactly the bytes that were read: to a temporary file beside `path`, then fsync and rename. Symbolic links are
+// followed and kept; a replaced file's mode is kept. FAILED_PRECONDITION if `path` is not a regular file or the system
+// call fails; then nothing changed.
 Failure SaveArtifact(const Artifact& artifact, const std::string& path);
 
 }  // namespace tailor

@@ -39,14 +39,14 @@ const char* KindOf(mode_t mode) {
   return "no regular file";
 }
 
-// What the file that is written to replaces.
+// The file to be replaced.
 struct Target {
-  std::string path;  // behind all symbolic links
+  std::string path;  // all symbolic links resolved
   bool exists = false;
-  mode_t permissions = 0;  // of what exists
+  mode_t permissions = 0;  // of the existing file
 };
 
-// What the symbolic link `path` names, as seen from where the process is.
+// Resolves the symbolic link `path`, relative to the process's working directory.
 bool ReadLink(const std::string& path, std::string* to) {
   char text[PATH_MAX];
   const ssize_t size = readlink(path.c_str(), text, sizeof(text));
@@ -58,9 +58,9 @@ bool ReadLink(const std::string& path, std::string* to) {
   return true;
 }
 
-// Finds what saving to `path` replaces: a regular file, or nothing yet, which may lie behind symbolic links.
+// Finds the file that saving to `path` replaces, following symbolic links: a regular file or nothing yet.
 Failure FindTarget(const std::string& path, Target* target) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // the kernel's limit
   target->path = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     struct stat status;
@@ -92,9 +92,9 @@ bool WriteAll(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Creates a new file beside the target and puts its name into `name`; -1 and errno on failure.
+// Creates a new file beside the target and stores its name in `name`; -1 and errno on failure.
 int CreateBeside(const Target& target, std::string* name) {
-  // Nobody may open it who may not open what it replaces.
+  // The temporary file must not be accessible to anyone who cannot access the target.
   const mode_t mode = target.exists ? target.permissions : 0666;
   static std::atomic<uint32_t> next{0};
   for (;;) {
@@ -104,7 +104,7 @@ int CreateBeside(const Target& target, std::string* name) {
   }
 }
 
-// Makes the rename itself durable. Where a directory cannot be opened for that, the file is still whole.
+// Makes the rename durable. If the directory cannot be opened for that, the file is still complete.
 void SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);

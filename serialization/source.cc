@@ -15,7 +15,7 @@ namespace {
 
 std::string Reason(int error) {
   char text[128];
-  return strerror_r(error, text, sizeof(text));  // GNU's: returns the text
+  return strerror_r(error, text, sizeof(text));  // GNU variant: returns the text
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ FileSource::~FileSource() {
 
 Failure FileSource::Open(std::string path) {
   path_ = std::move(path);
-  file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // no waiting for a pipe's writer
+  file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // do not wait for a pipe's writer
   if (file_ < 0) {
     const Code code = errno == ENOENT || errno == ENOTDIR ? Code::kNotFound : Code::kFailedPrecondition;
     return {code, "cannot open " + path_ + ": " + Reason(errno), ""};

@@ -1,5 +1,5 @@
-// Where an artifact's bytes come from: a file or the host's memory. The reader copies what it checks and
-// takes the constants as a ReadOnlyBytes, which maps, borrows or owns them.
+// Sources of an artifact's bytes: a file or the host's memory. The reader copies the parts that it checks and takes the
+// constants as ReadOnlyBytes, which map, borrow or own them.
 #ifndef TAILOR_SERIALIZATION_SOURCE_H_
 #define TAILOR_SERIALIZATION_SOURCE_H_
 
@@ -14,28 +14,28 @@
 
 namespace tailor {
 
-// A file that stays mapped, and how it was when it was mapped. Holds a descriptor of its own.
+// A mapped file and its size and modification time when it was mapped. Owns a duplicate descriptor.
 class MappedFile {
  public:
-  MappedFile() = default;  // none
-  // Of the open `file`; messages name `path`. FAILED_PRECONDITION where it cannot be asked.
+  MappedFile() = default;  // no file
+  // Records the state of the open `file`; messages name `path`. FAILED_PRECONDITION if fstat fails.
   static Failure Of(int file, const std::string& path, MappedFile* out);
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // FAILED_PRECONDITION naming the file where its size or the time of its last write is another. A file of that name
-  // that took its place by a rename changes nothing: the mapping keeps the old one.
+  // FAILED_PRECONDITION naming the file if its size or modification time changed. A rename over the path has no effect:
+  // the mapping keeps the old file.
   Failure CheckUnchanged() const;
 
  private:
   int file_ = -1;
   std::string path_;
   int64_t size_ = 0;                       // bytes
-  int64_t seconds_ = 0, nanoseconds_ = 0;  // of the last write
+  int64_t seconds_ = 0, nanoseconds_ = 0;  // modification time
 };
 
-// Read-only bytes, 64-byte aligned: owned, a mapping that ends with the region, or borrowed.
+// Read-only bytes, 64-byte aligned: owned, mapped (unmapped on destruction), or borrowed.
 class ReadOnlyBytes {
  public:
   ReadOnlyBytes() = default;
@@ -47,7 +47,7 @@ class ReadOnlyBytes {
   ~ReadOnlyBytes();
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // FAILED_PRECONDITION where the file that is mapped was written to since. Writing to it changes the bytes, too.
+  // FAILED_PRECONDITION if the mapped file was written to since; such a write also changes the bytes.
   Failure CheckUnchanged() const { return file_.CheckUnchanged(); }
 
  private:
@@ -63,8 +63,7 @@ class Source {
   virtual uint64_t size() const = 0;
   // Copies bytes [offset, offset + to.size()), which lie within size().
   virtual Failure Read(uint64_t offset, std::span<std::byte> to) const = 0;
-  // The same without a copy where that is possible and `copy` is false. `offset` is a multiple of
-  // kConstantsAlignment.
+  // Read without a copy if possible and `copy` is false. `offset` is a multiple of kConstantsAlignment.
   virtual Failure Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const = 0;
 };
 
@@ -74,7 +73,7 @@ class FileSource : public Source {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
   ~FileSource() override;
-  // NOT_FOUND where there is no such file; messages name it.
+  // NOT_FOUND naming the path if there is no such file.
   Failure Open(std::string path);
   uint64_t size() const override { return size_; }
   Failure Read(uint64_t offset, std::span<std::byte> to) const override;
@@ -92,7 +91,7 @@ class MemorySource : public Source {
   explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
   uint64_t size() const override { return bytes_.size(); }
   Failure Read(uint64_t offset, std::span<std::byte> to) const override;
-  // Copies also where `bytes` are not 64-byte aligned.
+  // Also copies if `bytes` are not 64-byte aligned.
   Failure Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const override;
 
  private:

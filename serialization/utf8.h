@@ -1,4 +1,4 @@
-// What every name and text in an artifact, and every string that a host gives, must be.
+// The text rule for names and messages in artifacts, and for all strings from the host.
 #ifndef TAILOR_SERIALIZATION_UTF8_H_
 #define TAILOR_SERIALIZATION_UTF8_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor {
 
-// UTF-8 without zero bytes, since the C API hands texts out NUL-terminated. Rejects overlong forms, surrogates and
-// anything above U+10FFFF.
+// UTF-8 without zero bytes, because the C API returns NUL-terminated texts. Rejects overlong forms, surrogates and code
+// points above U+10FFFF.
 bool IsText(std::string_view text);
 
 }  // namespace tailor

@@ -12,19 +12,19 @@ namespace tailor {
 namespace {
 
 constexpr int32_t kMaxBlockThreads = 1024;
-constexpr int32_t kMaxParameters = 4095;  // the driver takes 32764 bytes
+constexpr int32_t kMaxParameters = 4095;  // the driver accepts 32764 bytes
 constexpr size_t kMaxTensorMaps = 8;
-constexpr uint64_t kFaultWords = 4;  // of a fault record
+constexpr uint64_t kFaultWords = 4;  // size of a fault record
 
 // Collects the first problem; once there is one, every later check is a no-op.
 class Checker {
  public:
-  // States a rule about the current item.
+  // Requires a rule of the current item to hold.
   void Require(bool holds, const char* rule) {
     if (!holds && problem_.empty()) problem_ = item_.empty() ? rule : item_ + ": " + rule;
   }
   void RequireText(const std::string& text, const char* rule) { Require(IsText(text), rule); }
-  // Starts an item with a name of its own: not empty, unique among `seen`.
+  // Starts an item with a name, which must be nonempty and not in `seen`.
   void Begin(const char* kind, const std::string& name, std::unordered_set<std::string_view>* seen) {
     item_ = std::string(kind) + " \"" + (IsText(name) ? name : "?") + "\"";
     RequireText(name, "name is not UTF-8 text");
@@ -67,7 +67,7 @@ void CheckTensors(const Program& program, const std::vector<ProgramTensor>& tens
   }
 }
 
-// Each output in the memory of an input has an input of its own, donated and of its type.
+// Each output with memory_of has its own input, which is donated and of the same type.
 void CheckDonations(const Program& program, Checker* c) {
   c->BeginGroup("inputs");
   for (const ProgramTensor& input : program.inputs) c->Require(input.memory_of == -1, "one is in another's memory");
@@ -93,7 +93,7 @@ void CheckConstants(const Program& program, Checker* c) {
     if (!c->ok()) return;
     uint64_t bytes = 0;
     c->Require(PhysicalBytes(constant, &bytes), "dims do not fit its layout");
-    c->Require(bytes == constant.bytes.size(), "bytes differ from what type, dims and layout say");
+    c->Require(bytes == constant.bytes.size(), "wrong number of bytes for its type, dims and layout");
   }
 }
 
@@ -134,7 +134,7 @@ void CheckDeviceImage(const DeviceImage& image, Checker* c) {
 
 void CheckOutputsApart(const Program& program, const Variant& variant, Checker* c) {
   std::unordered_set<int32_t> seen;
-  for (const int32_t output : variant.outputs_apart) {
+  for (const int32_t output : variant.outputs_to_copy) {
     const bool known = output >= 0 && output < static_cast<int64_t>(program.outputs.size());
     c->Require(known && program.outputs[output].memory_of >= 0 && !variant.device_images.empty(),
                "an output is apart that is in no input's memory, or on no device");
@@ -189,7 +189,7 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.run_offset < variant.image.size(), "the run entry lies outside the image");
     c->Require(variant.plan_offset < variant.image.size(), "the plan entry lies outside the image");
     c->Require(variant.shape_cache_slots <= kMaxShapeCacheSlots, "shape_cache_slots is too large");
-    c->Require(variant.grown_blocks <= kMaxShapeCacheSlots, "grown_blocks is too large");
+    c->Require(variant.growable_blocks <= kMaxShapeCacheSlots, "growable_blocks is too large");
     CheckCosts(variant.costs, c);
     std::unordered_set<std::string_view> families;
     for (const MachineCosts& machine : variant.machine_costs) {

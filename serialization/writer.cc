@@ -51,7 +51,7 @@ void HashSection(const AlignedBytes& file, SectionHeader* section) {
   std::memcpy(section->hash, hash.data(), kHashBytes);
 }
 
-// Fills the chunk table; the constants must be in place.
+// Fills the chunk table. Requires the constants in place.
 void HashConstants(const ArtifactHeader& header, const MetadataPlaces& places, AlignedBytes* file) {
   std::byte* next = file->data() + header.chunks.offset;
   for (const ItemPlace& place : places.constants) {

@@ -1,4 +1,4 @@
-// Program -> the bytes of an artifact. Same program, same bytes.
+// Writes a Program as the bytes of an artifact. Deterministic: equal programs give equal bytes.
 #ifndef TAILOR_SERIALIZATION_WRITER_H_
 #define TAILOR_SERIALIZATION_WRITER_H_
 
@@ -11,11 +11,11 @@
 namespace tailor {
 
 struct WriteOptions {
-  const uint8_t* secret_key = nullptr;  // 64 bytes Ed25519: sign; or null
+  const uint8_t* secret_key = nullptr;  // Ed25519 secret key, 64 bytes, to sign with; or null
 };
 
-// Fails with INTERNAL where `program` breaks a rule of serialization/validator.h, naming it. Constants in
-// `*out` are 64-byte aligned in memory too, so that they can be used in place.
+// Fails with INTERNAL naming the rule if `program` breaks one of serialization/validator.h. Constants in `*out` are
+// 64-byte aligned in memory too, so that they can be used in place.
 Failure WriteArtifact(const Program& program, const WriteOptions& options, AlignedBytes* out);
 
 }  // namespace tailor

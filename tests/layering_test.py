@@ -1,4 +1,4 @@
-"""The rooms of the source tree: what each may include, that no two include each other, and that contracts are plain data."""
+"""The rooms of the source tree: what each may include, that they have no cycle, and that contracts are plain data."""
 import pathlib
 import re
 import sys

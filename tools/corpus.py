@@ -1,13 +1,13 @@
-"""Graph texts of models, the ONNX suite, regressions and random graphs, and the hashes of what they compile to: to show
-that a change of the compiler leaves artifacts as they were, byte for byte, or which it changes.
+"""Graph texts of models, the ONNX suite, regressions and random graphs, and hashes of their compilation: which artifacts a
+change of the compiler leaves equal byte for byte, and which it changes.
 
     python tools/corpus.py texts FOLDER [--passes-test build/tests/fuzz/passes_test]
     python tools/corpus.py hashes FOLDER [--target T]... >FILE     (TAILOR_LIBRARY_DIR: the libraries; constants are zeros)
     python tools/corpus.py compare BEFORE AFTER
 
-Run with the Python of .venv and PYTHONPATH=bindings/python. A line of hashes has those of the artifact, of the kernel plans,
-of the host programs, of the schedules, and of the assembly of CPU kernels and of host programs; all but the first are of
-what TAILOR_DUMP writes.
+Run with the Python of .venv and PYTHONPATH=bindings/python. A line has the hashes of the artifact, the kernel plans, the
+host programs, the schedules, and the assembly of CPU kernels and of host programs. All but the first are hashes of files
+that TAILOR_DUMP writes.
 """
 import argparse
 import collections

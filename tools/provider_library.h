@@ -1,4 +1,4 @@
-// Product providers by name: NAME is function tailor_NAME_product_provider of libtailor_NAME.so.
+// Product providers by name: NAME means function tailor_NAME_product_provider of libtailor_NAME.so.
 #ifndef TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 #define TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Loads the library, which stays loaded. Throws std::runtime_error where there is none.
+// Loads the library and never unloads it. Throws std::runtime_error if library or function is missing.
 const tailor_product_provider* LoadProvider(const std::string& name);
 
 }  // namespace tailor

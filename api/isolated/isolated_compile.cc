@@ -29,7 +29,7 @@ namespace {
 
 using Kind = Message::Kind;
 
-constexpr int kPollMilliseconds = 20;  // how long a caller that cancels waits, at most
+constexpr int kPollMilliseconds = 20;  // longest delay of a cancellation
 constexpr size_t kMaxErrorText = 2000;
 
 absl::Status SystemError(absl::string_view what) {
@@ -39,7 +39,7 @@ absl::Status SystemError(absl::string_view what) {
   return memory ? absl::ResourceExhaustedError(text) : absl::FailedPreconditionError(text);
 }
 
-// Above the numbers that the worker's files have, so that none is overwritten while they are put there.
+// Moves a descriptor above the numbers of the worker's files, so that setting these up overwrites none.
 absl::StatusOr<OpenFile> Moved(OpenFile file) {
   OpenFile moved(fcntl(file.number(), F_DUPFD_CLOEXEC, 16));
   if (!moved.open()) return SystemError("a file");
@@ -63,7 +63,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>
   return b.CreateVector(strings);
 }
 
-// The request without its header; `places` are those of the constants within their section.
+// The request without its header; `places` are the constants' places in their section.
 flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<Bytes>& places,
                                    const tailor_compile_options& options) {
   flatbuffers::FlatBufferBuilder b;
@@ -117,7 +117,7 @@ absl::StatusOr<OpenFile> WriteRequest(const Graph& graph, const tailor_compile_o
   return file;
 }
 
-// A worker that runs; killed, if it still does, and waited for when this goes.
+// A running worker; the destructor kills it if necessary and reaps it.
 class Worker {
  public:
   Worker() = default;
@@ -159,7 +159,7 @@ class Worker {
   void Kill() {
     if (process_ > 0) kill(process_, SIGKILL);
   }
-  // The signal that ended it: 0 where none did, or where the host took the process' end for itself.
+  // The signal that ended it; 0 if none, or if the host reaped the process.
   int Wait() {
     if (process_ <= 0) return 0;
     int status = 0;
@@ -175,7 +175,7 @@ class Worker {
   pid_t process_ = -1;
 };
 
-// The last lines that the worker wrote to standard error.
+// The end of the worker's standard error.
 std::string LastOf(const OpenFile& errors) {
   struct stat file;
   if (fstat(errors.number(), &file) != 0) return "";
@@ -194,14 +194,14 @@ absl::Status Died(int signal, const std::string& said) {
   return memory ? absl::ResourceExhaustedError(text) : absl::InternalError(text);
 }
 
-// What the worker sends, and the caller's progress function.
+// Reads the worker's messages and calls the caller's progress function.
 class Conversation {
  public:
   Conversation(int pipe, const tailor_compile_options& options) : pipe_(pipe), options_(options) {}
 
   enum class End { kDone, kWithoutAWord };
 
-  // How it ended, or what the worker reported. CANCELLED at once where the caller asks.
+  // The worker's end, or the error that it reported. CANCELLED at once if the caller cancels.
   absl::StatusOr<End> Listen() {
     for (;;) {
       TAILOR_ASSIGN_OR_RETURN(const bool ready, Wait());
@@ -279,7 +279,7 @@ absl::Status Compile(const Graph& graph, const tailor_compile_options& options, 
   Worker worker;
   const std::string path = options.worker != nullptr ? options.worker : InstalledWorker();
   TAILOR_RETURN_IF_ERROR(worker.Start(path, request, artifact, theirs, errors));
-  theirs.Close();  // or the pipe would not end with the worker
+  theirs.Close();  // otherwise the pipe would not end with the worker
   TAILOR_ASSIGN_OR_RETURN(const Conversation::End end, Conversation(ours.number(), options).Listen());
   const int signal = worker.Wait();
   if (end == Conversation::End::kWithoutAWord) return Died(signal, LastOf(errors));

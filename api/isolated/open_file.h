@@ -1,4 +1,4 @@
-// Files that the library shares with its worker.
+// OpenFile: an owned file descriptor, and complete reads and writes.
 #ifndef TAILOR_API_ISOLATED_OPEN_FILE_H_
 #define TAILOR_API_ISOLATED_OPEN_FILE_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor::isolated {
 
-// Closed when it goes.
+// Closed on destruction.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -32,7 +32,7 @@ class OpenFile {
   int number_ = -1;
 };
 
-// False with errno where not all of it could be written.
+// False, with errno, if not all bytes could be written.
 inline bool WriteAll(int file, const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
   while (size > 0) {
@@ -45,7 +45,7 @@ inline bool WriteAll(int file, const void* data, size_t size) {
   return true;
 }
 
-// False at the end of the file, and with errno where it cannot be read.
+// False at the end of the file, or, with errno, if it cannot be read.
 inline bool ReadAll(int file, void* data, size_t size) {
   errno = 0;
   char* to = static_cast<char*>(data);

@@ -1,5 +1,4 @@
-// tailor-compile-worker: compiles one graph for the library that started it (isolated_compile.h). Not for users to
-// call.
+// tailor-compile-worker: compiles one graph for the library that started it (isolated_compile.h). Not a user command.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -15,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "api/isolated/memory_is_out.h"
+#include "api/isolated/out_of_memory.h"
 #include "api/isolated/open_file.h"
 #include "api/isolated/worker_files.h"
 #include "compile_request_generated.h"
@@ -28,17 +27,17 @@ using Kind = Message::Kind;
 
 std::atomic_flag sending = ATOMIC_FLAG_INIT;
 
-// Allocates nothing.
+// Does not allocate.
 void Send(Kind kind, int32_t code, double done, const char* text, const char* node) {
   const Message message{kind, code, done, static_cast<uint32_t>(std::strlen(text)),
                         static_cast<uint32_t>(std::strlen(node))};
   while (sending.test_and_set()) sched_yield();
-  // Without a reader there is nobody left to work for.
+  // Without a reader the work is pointless.
   if (!WriteAll(kMessagePipe, &message, sizeof(message)) || !WriteAll(kMessagePipe, text, message.text_bytes) ||
       !WriteAll(kMessagePipe, node, message.node_bytes)) {
     _exit(1);
   }
-  if (kind == Kind::kProgress) sending.clear();  // nothing comes after the others
+  if (kind == Kind::kProgress) sending.clear();  // the other kinds are final messages
 }
 
 [[noreturn]] void Fail(int32_t code, const std::string& message, const std::string& node = "") {
@@ -51,7 +50,7 @@ void Check(tailor_status* status) {
   Fail(tailor_status_code(status), tailor_status_message(status), tailor_status_node(status));
 }
 
-// Private memory that this process has now, of which what follows is counted on top.
+// The current private memory of the process, in bytes; the limit counts on top of it.
 uint64_t PrivateBytes() {
   unsigned long long pages = 0;
   FILE* file = std::fopen("/proc/self/statm", "r");
@@ -77,13 +76,13 @@ void LimitMemory(const CompileRequest& request) {
                 "isolated compilation: out of memory, within memory_limit of %.1f MiB",
                 static_cast<double>(bytes) / (1 << 20));
   uint64_t all = bytes + PrivateBytes();
-  for (const Bytes* constant : *request.constants()) all += constant->size();  // which have a copy here
+  for (const Bytes* constant : *request.constants()) all += constant->size();  // the process holds a copy of each
   const rlimit limit = {all, all};
   if (all < bytes || setrlimit(RLIMIT_DATA, &limit) != 0)
     Fail(TAILOR_FAILED_PRECONDITION, "isolated compilation: memory cannot be limited");
 }
 
-// The whole request, in memory.
+// The complete request, in memory.
 struct Request {
   const std::byte* constants;
   const CompileRequest* request;
@@ -177,15 +176,15 @@ int main() {
     return 2;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  syscall(SYS_close_range, kMessagePipe + 1, ~0u, 0);  // what the host has open is not ours
+  syscall(SYS_close_range, kMessagePipe + 1, ~0u, 0);  // closes descriptors inherited from the host
   const Request request = ReadRequest();
   if (std::strcmp(request.request->version()->c_str(), tailor_version()) != 0) {
     Fail(TAILOR_FAILED_PRECONDITION, std::string("isolated compilation: the worker is of version ") + tailor_version() +
                                          ", the library that started it of version " +
                                          request.request->version()->c_str());
   }
-  SetMemoryIsOut(MemoryIsOut);
+  SetOutOfMemory(MemoryIsOut);
   LimitMemory(*request.request);
   Compile(request);
-  _exit(0);  // what compiled needs no orderly end
+  _exit(0);  // compilation needs no orderly shutdown
 }

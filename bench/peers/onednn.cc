@@ -1,5 +1,5 @@
-// oneDNN as a peer. Constant operands are packed beforehand into whatever layout it likes; products and row kernels
-// read and write dense row-major tensors, convolutions have activations in the layout of its choice too.
+// oneDNN as a peer. Constant operands are packed beforehand into the layout that it prefers. Matmuls and row kernels
+// read and write dense row-major tensors; activations of convolutions have the layout that it prefers too.
 #include <omp.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// OpenBLAS as a peer: products x[M, K] w[K, N], of which it has no form with weights packed beforehand.
+// OpenBLAS as a peer: matmuls x[M, K] w[K, N]. It has no form with weights packed beforehand.
 #include <cblas.h>
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ class Dot : public PeerCase {
 };
 
 std::unique_ptr<PeerCase> Make(const nlohmann::json& wanted) {
-  if (wanted.at("op") != "dot") throw std::invalid_argument("OpenBLAS has products alone");
+  if (wanted.at("op") != "dot") throw std::invalid_argument("OpenBLAS has only matmuls");
   return std::make_unique<Dot>(wanted);
 }
 

@@ -22,7 +22,7 @@ double Seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The last CPU that this process may use: engines of one thread all measure on it.
+// The last CPU that this process may use: all engines with one thread measure on it.
 void StayOnLastCpu() {
   cpu_set_t mask;
   CPU_ZERO(&mask);

@@ -5,8 +5,8 @@
 //   {"time": SECONDS}                run it again and again           -> {"times": [seconds, ...]}
 //   {"save": FILE}                   run it, write its result as f32  -> {}
 //
-// What cannot be done is answered by {"error": TEXT}. All inputs are Numbers of seeds 1, 2, ... in the order of the
-// operands, so that engines get the same ones.
+// A failure is answered by {"error": TEXT}. All inputs are Numbers of seeds 1, 2, ... in the order of the operands, so
+// that engines get the same inputs.
 #ifndef TAILOR_BENCH_PEERS_PEER_H_
 #define TAILOR_BENCH_PEERS_PEER_H_
 
@@ -25,10 +25,10 @@ class PeerCase {
   virtual std::vector<float> Result() = 0;  // of the last run, dense row-major
 };
 
-// f32 multiples of 2^-23 in [-1, 1) that depend on index and seed alone; processes/operands.py has the same.
+// f32 multiples of 2^-23 in [-1, 1) that depend only on index and seed; processes/operands.py has the same.
 std::vector<float> Numbers(int64_t count, uint32_t seed);
 
-// Serves requests until the input ends; `make` throws where it cannot make a case. Announces {"ready": name}.
+// Serves requests until the input ends; `make` throws if it cannot make a case. Announces {"ready": name}.
 // Returns the exit status. The arguments are main's: the first one, if any, is the number of threads. With one thread,
 // times are CPU times of the process, else elapsed times.
 int ServePeer(const std::string& name, int argument_count, char** arguments,

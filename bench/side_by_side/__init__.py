@@ -1,5 +1,5 @@
-"""Tailor's figures on this machine: each beside its target, and beside other engines where they have the like.
+"""Tailor's figures on this machine, beside their targets, and beside other engines where these have a counterpart.
 
-rows/ holds what is measured, one module a subject; processes/ is what runs in processes of its own; the rest carries
-figures from there to the table and to JSON. docs/performance.md explains every row.
+rows/ measures, one module per subject. processes/ runs in processes of its own. The other modules carry the figures to
+the table and to JSON. docs/performance.md explains every row.
 """

@@ -1,10 +1,10 @@
-"""Prints one table: every figure beside its target, and beside other engines.
+"""Prints one table: every figure, its target, and other engines' figures.
 
     ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch]
 
-A quick run measures a part of every list, in about five minutes; --full all of them, in hours. Engines run in
-processes of their own and take turns, A B A B; figures are medians. Ends with status 1 where measuring a row failed; a
-target that is missed is no failure.
+A quick run measures a part of every list, in about five minutes; --full measures whole lists, in hours. Engines run in
+processes of their own and take turns, A B A B; figures are medians. The exit status is 1 if measuring a row failed; a
+missed target is no failure.
 """
 import argparse
 import json
@@ -22,10 +22,10 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build-dir", type=pathlib.Path, default=engines.BENCH.parent / "build")
-    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure this row alone")
+    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure only this row")
     parser.add_argument("--full", action="store_true", help="the whole lists of shapes")
-    parser.add_argument("--rounds", type=int, help="turns of each engine at each case (default 2, with --full 5)")
-    parser.add_argument("--threads", default="1,2", help="thread counts to compare encoders at")
+    parser.add_argument("--rounds", type=int, help="turns of each engine in each case (default 2, with --full 5)")
+    parser.add_argument("--threads", default="1,2", help="thread counts of the encoder rows")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--torch", action="store_true", help="install PyTorch first (./dev does, 5 GB in .venv-torch)")
@@ -36,7 +36,7 @@ def parsed(arguments):
 
 
 def measure_rows(rows, bench, file):
-    """The outcomes. After each row `file`, if any, has all of them so far: a run that is stopped loses little."""
+    """The outcomes. After each row `file`, if any, has all outcomes so far, so that a stopped run loses little."""
     outcomes = []
     for row in rows:
         print(f"-- {row.name}: {row.title}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What the rows share in one run: options, calibration, models, notes."""
+"""State that rows share in one run: options, calibration, models, notes."""
 import datetime
 import math
 import os
@@ -11,7 +11,7 @@ from .tailor_bench import TailorBench
 
 
 def last_level_cache():
-    """Bytes; 32 MiB where the system does not tell."""
+    """In bytes; 32 MiB if the system does not report it."""
     caches = sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"))
     sizes = [int(path.read_text().strip().removesuffix("K")) << 10 for path in caches]
     return max(sizes, default=32 << 20)
@@ -33,18 +33,18 @@ def machine():
 
 
 class Bench:
-    """`full`: the whole lists; else a part of each. `threads`: the thread counts of the encoders' rows."""
+    """`full`: whole lists, else a part of each. `threads`: the thread counts of the encoder rows."""
 
     def __init__(self, build_dir, folder, rounds, full, threads):
         self.build_dir, self.rounds, self.full, self.threads = build_dir, rounds, full, threads
         self.tailor = TailorBench(build_dir / "bin" / "tailor-bench", rounds)
         self.models = Models(folder, build_dir)
-        self.dots = {}  # rows.dots: what was measured at each shape
+        self.dots = {}  # rows.dots: the measurements of each shape
         self.notes = []
         self.machine = machine()
 
     def note(self, text):
-        """Something that whoever reads the table has to know; said once."""
+        """A remark for readers of the table; kept once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -52,13 +52,13 @@ class Bench:
         print(f"   {text}", file=sys.stderr, flush=True)
 
     def pick(self, cases, count):
-        """All of the cases, or in a quick run `count` of them, evenly spread."""
+        """All cases, or `count` of them in a quick run, evenly spread."""
         if self.full or len(cases) <= count:
             return list(cases)
         return [cases[round(i * (len(cases) - 1) / max(count - 1, 1))] for i in range(count)]
 
     def weight_copies(self, weight_bytes):
-        """How many copies of weights, used in turn, are more than four last-level caches, as far as memory allows."""
+        """The number of copies of weights that exceed four last-level caches, as far as memory allows."""
         wanted, most = 4 * self.machine["last_level_cache"], free_memory() // 8
         if wanted > most:
             self.note(f"weights are cycled through {most >> 20} MiB, an eighth of the free memory, not four "

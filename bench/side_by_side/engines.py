@@ -1,4 +1,4 @@
-"""Engines: processes that do one case after another on request; processes/serve.py tells the protocol."""
+"""Engines: processes that run one case after another on request; processes/serve.py describes the protocol."""
 import contextlib
 import importlib.util
 import json
@@ -17,11 +17,11 @@ from .figures import NotMeasured
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = BENCH.parent / "bindings" / "python"
 TORCH_PYTHON = BENCH.parent / ".venv-torch" / "bin" / "python"
-PAUSE = 0.02  # before each turn: the other engines' threads fall asleep
+PAUSE = 0.02  # seconds before each turn, so that the other engines' threads fall asleep
 
 
 class Engine:
-    """A process. `name` is what it calls itself, with its version."""
+    """A process. `name` is its own name, with its version."""
 
     def __init__(self, command, environment=None):
         self._process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -43,11 +43,11 @@ class Engine:
         return self._read()
 
     def prepare(self, **case):
-        """Makes the case ready and runs it once; the seconds of that run."""
+        """Prepares the case and runs it once; returns the seconds of that run."""
         return self.ask(prepare=case)["first"]
 
     def times(self, seconds):
-        """The seconds of each run, for about so long."""
+        """The seconds of each run, of runs for about `seconds`."""
         return self.ask(time=seconds)["times"]
 
     def result(self):
@@ -89,14 +89,14 @@ def program_engine(kind, build_dir, threads):
     program = build_dir / "bin" / f"peer-{kind}"
     if not program_exists(kind, build_dir):
         raise NotMeasured(f"{program.name} is not built: its library is not installed")
-    # A core type that is forced for other programs' sake would tell OpenBLAS what kernels to use.
+    # A core type that is forced for other programs would select OpenBLAS's kernels.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
     return Engine([program, threads], environment)
 
 
 @contextlib.contextmanager
 def all_open(*openers):
-    """Engines from functions that open them; closed afterwards."""
+    """The engines that these functions open; closed afterwards."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(contextlib.closing(opener())) for opener in openers]
 
@@ -112,7 +112,7 @@ def take_turns(engines, rounds, seconds):
 
 
 def require_agreement(engines, tolerance, what):
-    """Raises ValueError where the results of the prepared cases differ by more than `tolerance` times the largest."""
+    """Raises ValueError if results of prepared cases differ by more than `tolerance` times the largest magnitude."""
     first, *others = [engine.result() for engine in engines]
     for engine, other in zip(engines[1:], others):
         if other.shape != first.shape:

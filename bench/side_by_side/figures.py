@@ -1,4 +1,4 @@
-"""A figure, its target, and how the figures of a row make the row's own."""
+"""A figure, its target, and the figure that stands for a row."""
 from __future__ import annotations  # Python 3.8 reads this file too
 
 import dataclasses
@@ -7,7 +7,7 @@ import statistics
 
 
 class NotMeasured(Exception):
-    """What cannot be measured here, and why."""
+    """A figure cannot be measured here; the message says why."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class AtMost:
 
 @dataclasses.dataclass
 class Figure:
-    """One measured value, or the reason why there is none. `ratio` says how much better than the peer."""
+    """One measured value, or the reason why there is none. `ratio`: the factor by which it is better than the peer."""
     name: str
     value: float | None = None
     unit: str = ""
@@ -43,7 +43,7 @@ class Figure:
 
     @property
     def met(self):
-        """None where there is nothing to judge."""
+        """Whether the target is met; None without a target or a value."""
         return None if self.bar is None or self.value is None else self.bar.margin(self.value) >= 1
 
     def as_json(self):
@@ -55,7 +55,7 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`measure(bench)` gives the row's figures; it raises NotMeasured where there can be none."""
+    """`measure(bench)` returns the row's figures, or raises NotMeasured."""
     name: str
     title: str
     measure: object
@@ -63,7 +63,7 @@ class Row:
 
 @dataclasses.dataclass
 class Outcome:
-    """A row and its figures. `failed`: measuring it ended with an error, which `head.reason` tells."""
+    """A row and its figures. `failed`: measuring it ended with an error, given in `head.reason`."""
     row: Row
     head: Figure
     parts: list
@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def met(self):
-        """All of the row's targets; None where one could not be judged and none was missed."""
+        """Whether all targets of the row are met; None if some have no value and none is missed."""
         judged = [part.met for part in self.parts if part.bar is not None]
         if False in judged:
             return False
@@ -83,7 +83,7 @@ class Outcome:
 
 
 def head_of(row, parts):
-    """The figure that stands for the row: the one that misses its target by most, or is nearest to it."""
+    """The figure that stands for the row: the one with the least margin to its target."""
     judged = [part for part in parts if part.met is not None]
     if judged:
         return dataclasses.replace(min(judged, key=lambda part: part.bar.margin(part.value)), name=row.name)
@@ -92,13 +92,13 @@ def head_of(row, parts):
 
 
 def measure(row, bench):
-    """The outcome of a row, whatever happens: no row is left out."""
+    """The outcome of a row, also if measuring it fails: no row is left out."""
     try:
         parts = row.measure(bench)
         return Outcome(row, head_of(row, parts), parts)
     except NotMeasured as reason:
         return Outcome(row, Figure(row.name, reason=f"not measured: {reason}"), [])
-    except Exception as error:  # noqa: BLE001 - the other rows are measured all the same
+    except Exception as error:  # noqa: BLE001 - the other rows are still measured
         return Outcome(row, Figure(row.name, reason=f"failed: {type(error).__name__}: {error}"), [], failed=True)
 
 

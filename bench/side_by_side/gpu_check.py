@@ -1,11 +1,10 @@
-"""Tests and measures Tailor on this machine's GPU: one table, each figure beside its target and beside what else is here.
+"""Tests and measures Tailor on this machine's GPU. Prints one table: figures, targets, and peers' figures.
 
     ./dev gpu-check [--only NAME] [--full] [--json FILE] [--results FILE]
 
-Where there is no GPU every row says why. Of a GPU that tests play (TAILOR_CUDA_DRIVER) only what passes counts: times
-are the emulator's, and no results are written. Ends with status 1 where a row failed or a suite has failing cases; a
-target of speed that is missed is no failure. Python's own library is all that this needs; PyTorch is a peer if it is
-here.
+Without a GPU every row says why there is none. On an emulated GPU (TAILOR_CUDA_DRIVER) only suites count: times are the
+emulator's, and no results are written. The exit status is 1 if a row failed or a suite has failing cases; a missed
+speed target is no failure. Only Python's standard library is needed; PyTorch is a peer if it is installed.
 """
 import argparse
 import dataclasses
@@ -23,7 +22,7 @@ from .gpu_program import GpuProgram, ask
 from .gpu_rows import ROWS
 
 HERE = pathlib.Path(__file__).resolve().parent
-COUNTED = "kernels"  # the unit of figures that are as they are on a GPU
+COUNTED = "kernels"  # the unit of figures that are valid on an emulator too
 SUITES = ("gpu-1", "gpu-2", "gpu-3")
 
 
@@ -31,16 +30,16 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, required=True, help="tailor-gpu")
-    parser.add_argument("--cases", type=pathlib.Path, required=True, help="the ONNX suite's cases")
-    parser.add_argument("--regressions", type=pathlib.Path, required=True, help="graphs that failed once")
+    parser.add_argument("--cases", type=pathlib.Path, required=True, help="the cases of the ONNX suite")
+    parser.add_argument("--regressions", type=pathlib.Path, required=True, help="folder of graphs that failed once")
     parser.add_argument("--torch-python", default=sys.executable, help="a Python that may have PyTorch")
-    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure this row alone")
+    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure only this row")
     parser.add_argument("--full", action="store_true", help="whole lists, 3,000 random graphs")
     parser.add_argument("--slice", default="0/1", help="I/N: every N-th ONNX case from the I-th on")
-    parser.add_argument("--suites", action="append", help="of gpu-1 only the tests that this names")
+    parser.add_argument("--suites", action="append", help="a GoogleTest filter: only these tests of gpu-1")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     parser.add_argument("--results", type=pathlib.Path, help="write the table as a page with date and device")
-    parser.add_argument("--log", type=pathlib.Path, help="write what failing suites print to this file")
+    parser.add_argument("--log", type=pathlib.Path, help="write the output of failing suites to this file")
     return parser.parse_args(arguments)
 
 
@@ -53,7 +52,7 @@ def machine(device):
 
 
 class GpuBench:
-    """What the rows share in one run. `torch_python`: a Python that may have PyTorch."""
+    """State that rows share in one run."""
 
     def __init__(self, options):
         self.gpu, self.full = GpuProgram(options.program, options.torch_python), options.full
@@ -64,7 +63,7 @@ class GpuBench:
         self._torch_python, self._has_torch = options.torch_python, None
 
     def note(self, text):
-        """Something that whoever reads the table has to know; said once."""
+        """A remark for readers of the table; kept once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -72,7 +71,7 @@ class GpuBench:
         print(f"   {text}", file=sys.stderr, flush=True)
 
     def keep(self, output):
-        """What a failing suite printed: to the log, else to the terminal."""
+        """Writes the output of a failing suite to the log, else to stderr."""
         if self.log is None:
             sys.stderr.write(output)
             return
@@ -80,13 +79,13 @@ class GpuBench:
             log.write(output)
 
     def pick(self, cases, count):
-        """All of the cases, or in a quick run `count` of them, evenly spread."""
+        """All cases, or `count` of them in a quick run, evenly spread."""
         if self.full or len(cases) <= count:
             return list(cases)
         return [cases[round(i * (len(cases) - 1) / max(count - 1, 1))] for i in range(count)]
 
     def torch(self, names):
-        """PyTorch's figures; raises NotMeasured where it is not here, or has no GPU."""
+        """PyTorch's figures; raises NotMeasured if it is not installed or has no GPU."""
         if self.emulated:
             raise NotMeasured("PyTorch does not run on the emulator")
         if str(self._torch_python) == sys.executable and importlib.util.find_spec("torch") is None:
@@ -100,7 +99,7 @@ class GpuBench:
 
 
 def without_times(outcome):
-    """A row of an emulator's: what it shows is that measuring works, not how fast a GPU is."""
+    """The outcome without times: on an emulator a row only shows that measuring works."""
     def emptied(part):
         if part.value is None or part.unit == COUNTED:
             return part

@@ -1,4 +1,4 @@
-"""Running tailor-gpu (tests/gpu/tailor_gpu.cc), which says what it does. Python's own library is all that this needs."""
+"""Runs tailor-gpu, which tests/gpu/tailor_gpu.cc describes. Needs only Python's standard library."""
 import glob
 import json
 import os
@@ -10,7 +10,7 @@ from .figures import NotMeasured
 
 
 def search_path(python):
-    """Where this Python, which may not be here, finds packages."""
+    """The package folders of this Python; empty if it does not exist."""
     if str(python) == sys.executable:
         return sys.path
     try:
@@ -22,7 +22,7 @@ def search_path(python):
 
 
 def library_of_wheels(pattern, folders):
-    """A library that a wheel of NVIDIA's brought for another package, or None."""
+    """A library of one of NVIDIA's wheels, or None."""
     for folder in folders:
         found = sorted(glob.glob(os.path.join(folder, "nvidia", "*", "lib", pattern)))
         if found:
@@ -31,7 +31,7 @@ def library_of_wheels(pattern, folders):
 
 
 def environment(python):
-    """This process's, with cuBLASLt and nvJitLink of wheels, this Python's or that one's, where it names no others."""
+    """This process's environment, with cuBLASLt and nvJitLink from wheels of either Python where it names none."""
     out, folders = dict(os.environ), [*sys.path, *search_path(python)]
     for variable, pattern in (("TAILOR_CUBLASLT", "libcublasLt.so.*"), ("TAILOR_NVJITLINK", "libnvJitLink.so.*")):
         found = library_of_wheels(pattern, folders)
@@ -41,13 +41,13 @@ def environment(python):
 
 
 def read_lines(text):
-    """{name: {"figures", "peer"} or {"reason"}} from lines of JSON; others are what libraries print."""
+    """{name: {"figures", "peer"} or {"reason"}} from lines of JSON; other lines are output of libraries."""
     lines = (json.loads(line) for line in text.splitlines() if line.startswith("{"))
     return {line["name"]: line for line in lines if "name" in line}
 
 
 def ask(command, names, env, seconds=None):
-    """What a program gives for these measurements, in so many seconds. Those that it does not come to say how it ended."""
+    """A program's answers for these measurements within `seconds`. Missing ones have the reason why it ended."""
     seconds, program = seconds or 300 + 60 * len(names), os.path.basename(str(command[0]))
     try:
         done = subprocess.run([*map(str, command), *names], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
@@ -67,7 +67,7 @@ class GpuProgram:
         self._device = None
 
     def device(self):
-        """What the GPU is; {"absence": why} where there is none."""
+        """The GPU; {"absence": reason} if there is none."""
         if self._device is None:
             done = subprocess.run([self._program, "device"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   universal_newlines=True, env=self.environment, check=False)
@@ -84,7 +84,7 @@ class GpuProgram:
         return self.device()
 
     def measure_each(self, names):
-        """({name: figures}, whose "peer" is a name; {name: why it could not be measured}). Wrong results are an error."""
+        """({name: figures}, where "peer" is a name; {name: reason}). Wrong results raise ValueError."""
         self.require_device()
         answers = ask([self._program, "measure"], names, self.environment)
         for name, answer in answers.items():
@@ -95,7 +95,7 @@ class GpuProgram:
                 {name: answer["reason"] for name, answer in answers.items() if "reason" in answer})
 
     def measure(self, names):
-        """{name: figures}; raises NotMeasured where one could not be measured."""
+        """{name: figures}; raises NotMeasured if one could not be measured."""
         measured, missing = self.measure_each(names)
         for name, reason in missing.items():
             raise NotMeasured(f"{name}: {reason}")
@@ -112,7 +112,7 @@ class GpuProgram:
 
 
 def count_tests(output):
-    """(passed, failed, skipped) from what GoogleTest prints at its end."""
+    """(passed, failed, skipped) from the summary of GoogleTest."""
     def number(label):
         found = re.findall(rf"^\[  {label} \] (\d+) tests?", output, re.MULTILINE)
         return int(found[-1]) if found else 0

@@ -13,7 +13,7 @@ def rows_of(name):
 
 
 def dot_shapes():
-    """(M, K, N) of row-major products x[M, K] w[K, N], from the file's column-major m, n, k."""
+    """(M, K, N) of row-major matmuls x[M, K] w[K, N], from the file's column-major m, n, k."""
     return [(int(row["n"]), int(row["k"]), int(row["m"])) for row in rows_of("zen4_1thread_peers.csv")]
 
 

@@ -1,4 +1,4 @@
-"""The models that several engines run: one ONNX file each, and Tailor's artifacts of the same file."""
+"""The models that engines run: one ONNX file each, and Tailor's artifacts of the same file."""
 import os
 import subprocess
 import sys
@@ -24,8 +24,8 @@ class Models:
         return path
 
     def artifact(self, name, batch=BATCH, length=LENGTH, versions=None):
-        """An encoder compiled for this CPU; `batch` and `length` are ranges or numbers of the symbols, `versions` how many
-        each kernel may have at most."""
+        """An encoder compiled for this CPU. `batch` and `length` are ranges or sizes of the symbols, `versions` the
+        most versions of each kernel."""
         return self._compiled(name, (batch, length), versions)
 
     def image_artifact(self, name):

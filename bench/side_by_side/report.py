@@ -4,7 +4,7 @@ HEADINGS = ("", "value", "peer", "ratio", "target", "met")
 
 
 def number(value, unit=""):
-    """Three figures after the point below ten, fewer above."""
+    """Three decimals below ten, fewer above."""
     digits = 3 if abs(value) < 10 else 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0
     return f"{value:.{digits}f} {unit}".rstrip()
 
@@ -14,7 +14,7 @@ def verdict(met):
 
 
 def cells(figure, title, met):
-    """The cells of a figure under HEADINGS; one that is not measured has two, its title and the reason."""
+    """The cells of a figure under HEADINGS; a figure that was not measured has two, title and reason."""
     if figure.value is None:
         return [title, figure.reason or "not measured"]
     peer = "" if figure.peer is None else figure.peer
@@ -26,7 +26,7 @@ def cells(figure, title, met):
 
 
 def lines(outcomes):
-    """For every row its head and, where there are more than one, its figures."""
+    """For every row its head and, if there are several, its figures."""
     for outcome in outcomes:
         yield cells(outcome.head, f"{outcome.row.name}  {outcome.row.title}", outcome.met)
         if len(outcome.parts) > 1:
@@ -56,7 +56,7 @@ def markdown(outcomes):
 
 
 def as_json(outcomes, machine, notes):
-    """{"metrics": [...], "machine": {...}, "notes": [...]}. Where a name is taken, that of the row precedes it."""
+    """{"metrics": [...], "machine": {...}, "notes": [...]}. A name that is taken is prefixed by the row's."""
     metrics = {}
     for outcome in outcomes:
         for metric in outcome.as_json():

@@ -38,7 +38,7 @@ class Result:
 
 
 def read(report):
-    """{name: Result} of a report; raises NotMeasured where a benchmark could not run."""
+    """{name: Result} of a report; raises NotMeasured if a benchmark could not run."""
     results = {}
     for row in report["benchmarks"]:
         if row.get("error_occurred"):

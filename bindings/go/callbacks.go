@@ -1,6 +1,6 @@
 package tailor
 
-// What C code calls. A file with exports has no C functions of its own.
+// Functions that C code calls. A file with exports cannot define C functions.
 
 /*
 #include <stddef.h>

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// Device is what an executable runs on. Nothing else is taken in its place.
+// Device is the device that an executable runs on. No other device is taken in its place.
 type Device struct {
 	kind    int32
 	ordinal int
@@ -24,8 +24,8 @@ var CPU = Device{kind: C.TAILOR_DEVICE_CPU}
 // CUDA is the GPU of that number.
 func CUDA(ordinal int) Device { return Device{C.TAILOR_DEVICE_CUDA, ordinal} }
 
-// Numbers are the device's kind and ordinal, as the C options have them; package graph needs them. An error where the ordinal
-// is no int32 from 0.
+// Numbers are the device's kind and ordinal, as in the C options, for package graph. An error if the ordinal is negative or
+// no int32.
 func (d Device) Numbers() (kind, ordinal int32, err error) {
 	if d.ordinal < 0 || d.ordinal > math.MaxInt32 {
 		return 0, 0, &Error{InvalidArgument, fmt.Sprintf("Device: the ordinal %d is not from 0 to %d", d.ordinal, math.MaxInt32), ""}
@@ -33,18 +33,18 @@ func (d Device) Numbers() (kind, ordinal int32, err error) {
 	return d.kind, int32(d.ordinal), nil
 }
 
-// SessionOptions is how a session works.
+// SessionOptions are the options of a session.
 type SessionOptions struct {
-	// Threads, the caller's included; 0: that one alone.
+	// Threads, the caller's included; 0: only the caller's.
 	Threads int
-	// ParallelFor runs kernels on an executor of the caller's: see NewSessionOn.
+	// ParallelFor runs kernels on the caller's executor: see NewSessionOn.
 	ParallelFor func(task func(index int), count int)
 
-	// On a GPU: the CUstream in which all work is done, which outlives the session; nil: one of the session's own.
+	// On a GPU: the CUstream for all work, which outlives the session; nil: the session makes one.
 	Stream unsafe.Pointer
-	// On a GPU: Run returns once the work is asked for; see Wait and Done.
+	// On a GPU: Run returns once the work is enqueued; see Wait and Done.
 	Asynchronous bool
-	// On a GPU: outputs stay there; see Tensor.DeviceAddress.
+	// On a GPU: outputs stay in its memory; see Tensor.DeviceAddress.
 	DeviceOutputs bool
 	// On a GPU: the kernels of a run are launched as one CUDA graph.
 	CUDAGraph bool
@@ -80,7 +80,7 @@ func firstOf(errors ...error) error {
 	return nil
 }
 
-// Wait returns when all runs are done, with what failed in those that were not waited for.
+// Wait returns when all runs are done, with the error of those that were not waited for.
 func (s *Session) Wait() error {
 	if err := s.enter(); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *Session) waitForRuns() error {
 	return err
 }
 
-// Done tells whether all runs are done, without waiting. Where they are, the error is Wait's.
+// Done says whether all runs are done, without waiting. If they are, the error is that of Wait.
 func (s *Session) Done() (bool, error) {
 	if err := s.enter(); err != nil {
 		return true, err
@@ -113,7 +113,7 @@ func (s *Session) Done() (bool, error) {
 	return done != 0, err
 }
 
-// Stream is the CUstream in which the session works; nil on the CPU, and where the session is closed or in use.
+// Stream is the session's CUstream; nil on the CPU, and if the session is closed or in use.
 func (s *Session) Stream() unsafe.Pointer {
 	if s.enter() != nil {
 		return nil
@@ -123,7 +123,7 @@ func (s *Session) Stream() unsafe.Pointer {
 	return C.tailor_session_stream(s.handle)
 }
 
-// OnDevice is a dense tensor in memory of a GPU's that belongs to the caller, and stays as it is while runs use it.
+// OnDevice is a dense tensor in the caller's GPU memory, which must not change while runs use it.
 func OnDevice(address unsafe.Pointer, dtype DType, dims ...int64) (*Tensor, error) {
 	t, err := describe(dtype, dims)
 	if err != nil {
@@ -133,7 +133,7 @@ func OnDevice(address unsafe.Pointer, dtype DType, dims ...int64) (*Tensor, erro
 	return t, nil
 }
 
-// DeviceAddress is where the tensor is in a GPU's memory; nil where it is in the host's.
+// DeviceAddress is the tensor's address in GPU memory; nil if it is in host memory.
 func (t *Tensor) DeviceAddress() unsafe.Pointer {
 	if t.raw.device == 0 {
 		return nil

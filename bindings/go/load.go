@@ -4,7 +4,7 @@ package tailor
 #include <stdlib.h>
 #include "tailor/runtime.h"
 
-// From `data`, or where that is NULL from the file `path`.
+// From `data`, or if that is NULL from the file `path`.
 static tailor_status* load(const char* path, const void* data, size_t size, int32_t device, int32_t ordinal,
                            const char* target, int32_t verify, int32_t copy, const uint8_t* public_key,
                            const char* cost_profile, tailor_executable** out) {
@@ -30,24 +30,24 @@ import (
 	"unsafe"
 )
 
-// LoadOptions is how an artifact is loaded.
+// LoadOptions are the options of loading an artifact.
 type LoadOptions struct {
-	// Device to run on; FailedPrecondition where it is not there.
+	// Device to run on; FailedPrecondition if the machine lacks it.
 	Device Device
 	// Target forces a variant by its name, "x86-64-v2"; empty: the best that this machine runs.
 	Target string
 	// VerifyConstants hashes the constants too.
 	VerifyConstants bool
-	// CopyConstants reads constants into memory, where the file would be mapped.
+	// CopyConstants reads constants into memory instead of mapping the file.
 	CopyConstants bool
-	// PublicKey, 32 bytes (Ed25519), refuses artifacts that are not signed with its secret key; constants are then
-	// verified and copied.
+	// PublicKey, 32 bytes (Ed25519): artifacts must be signed with its secret key; constants are then verified and
+	// copied.
 	PublicKey []byte
-	// CostProfile is the text of a profile of this machine, by which products are then cut.
+	// CostProfile is the text of a profile of this machine, by which matmuls then choose their tiling.
 	CostProfile string
 }
 
-// Load reads an artifact for the CPU. Artifacts are native code: loading one is trusting it like a shared library.
+// Load reads an artifact for the CPU. Artifacts are native code: load only artifacts that you trust.
 func Load(path string) (*Executable, error) { return LoadWith(path, LoadOptions{}) }
 
 // LoadWith is Load with options.

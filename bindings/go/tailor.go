@@ -2,8 +2,8 @@
 // its C header; name their folders in CGO_LDFLAGS and CGO_CFLAGS. Package tailor/graph builds and compiles graphs.
 //
 // Tensors live in Go memory: fill them in place through slices, which keep that memory alive. Outputs are in their session's
-// memory, and slices of them are copies. C is handed addresses of Go memory in structs, for as long as runs use it: Go keeps
-// it alive meanwhile, and does not move it, for it is on the heap.
+// memory, and slices of them are copies. C code gets addresses of Go memory in structs while runs use it: that memory is kept
+// alive, and Go does not move it, since it is on the heap.
 package tailor
 
 /*
@@ -36,7 +36,7 @@ import (
 	"unsafe"
 )
 
-// Code says what kind of error it is; the numbers are those of tailor/runtime.h.
+// Code is the kind of an error; the numbers are those of tailor/runtime.h.
 type Code int32
 
 const (
@@ -87,11 +87,11 @@ func check(status *C.tailor_status) error {
 
 func closed(what string) error { return &Error{InvalidArgument, "the " + what + " is closed", ""} }
 
-// Version is the runtime library's.
+// Version is the runtime library's version, and the CPU features that it can and cannot use: one line.
 func Version() string { return C.GoString(C.tailor_version()) }
 
 // TensorInfo describes an input or output; Dims are the dim sizes as text ("B", "4*S + 1", "384"). Runs write the memory of
-// an input that is Donated; an output with MemoryOf >= 0 is written to that of the input of that number.
+// an input that is Donated; an output with MemoryOf >= 0 is written to the memory of the input of that number.
 type TensorInfo struct {
 	Name     string
 	DType    DType
@@ -106,7 +106,7 @@ type Executable struct {
 	handle *C.tailor_executable
 }
 
-// with calls function with the handle, which stays live meanwhile.
+// with calls function with the handle, which stays live during the call.
 func (e *Executable) with(function func(handle *C.tailor_executable) error) error {
 	if e == nil {
 		return closed("executable")
@@ -187,8 +187,8 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 	return all, nil
 }
 
-// Session is the workspace and threads of one stream of runs; one goroutine at a time may use it, another one's calls are
-// FailedPrecondition meanwhile.
+// Session is the workspace and threads of one stream of runs. One goroutine at a time may use it; concurrent calls are
+// FailedPrecondition.
 type Session struct {
 	memoryOf     []int     // by output: the donated input to whose memory it is written, or -1
 	executor     *executor // nil: the library's own threads
@@ -199,11 +199,11 @@ type Session struct {
 
 	mutex   sync.Mutex // of what follows
 	handle  *C.tailor_session
-	busy    bool // a call is under way
-	closing bool // the call under way releases the session when it ends
+	busy    bool // a call is in progress
+	closing bool // the call in progress releases the session when it ends
 }
 
-// enter begins a call, until leave no other begins and the handle stays live.
+// enter begins a call: until leave no other call begins, and the handle stays live.
 func (s *Session) enter() error {
 	if s == nil {
 		return closed("session")
@@ -229,7 +229,7 @@ func (s *Session) leave() {
 	}
 }
 
-// executor is a parallel-for of the caller's, and what it panicked with.
+// executor is the caller's parallel-for, and the value that it panicked with.
 type executor struct {
 	parallelFor func(task func(index int), count int)
 	panicked    any
@@ -243,7 +243,7 @@ func (x *executor) run(task, data unsafe.Pointer, count int) {
 		if panicked := recover(); panicked != nil {
 			x.panicked = panicked
 		}
-		gate.Lock() // until the calls under way have returned
+		gate.Lock() // until the calls in progress have returned
 		closed = true
 		gate.Unlock()
 	}()
@@ -261,9 +261,9 @@ func (e *Executable) NewSession(threads int) (*Session, error) {
 	return e.NewSessionWith(SessionOptions{Threads: threads})
 }
 
-// NewSessionOn makes a session whose kernels run on an executor of the caller's, `threads` ways at most: parallelFor calls
-// task(i) for all i below count, in any goroutines, and returns when all calls have returned. A panic in it goes on when
-// Run returns. nil: threads of the library's own.
+// NewSessionOn makes a session whose kernels run on the caller's executor, in at most `threads` parts: parallelFor calls
+// task(i) for all i below count, in any goroutines, and returns when all calls have returned. A panic in it propagates when
+// Run returns. nil: the library's own threads.
 func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index int), count int)) (*Session, error) {
 	return e.NewSessionWith(SessionOptions{Threads: threads, ParallelFor: parallelFor})
 }
@@ -296,8 +296,8 @@ func (e *Executable) NewSessionWith(options SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// Close releases the session and the tensors that its last Run gave; slices of them stay valid. During a Run it waits for
-// nothing: the session is released when that ends. It may be called twice.
+// Close releases the session and the tensors of its last Run; slices of them stay valid. During a Run it does not wait:
+// the session is released when the Run ends. It may be called twice.
 func (s *Session) Close() {
 	if s == nil {
 		return
@@ -312,7 +312,7 @@ func (s *Session) Close() {
 
 // release needs the mutex.
 func (s *Session) release() {
-	C.tailor_session_release(s.handle) // waits for what the device does
+	C.tailor_session_release(s.handle) // waits for the device
 	runtime.KeepAlive(s.inFlight)
 	s.handle, s.inFlight = nil, nil
 	s.unpin()
@@ -326,9 +326,9 @@ func (s *Session) unpin() {
 	}
 }
 
-// Run runs once. The outputs are the session's memory: valid until its next Run or Close. One that is written to the
-// memory of a donated input is that input. In an asynchronous session inputs stay open, and outputs are there, when Wait
-// has returned.
+// Run runs once. The outputs are the session's memory: valid until its next Run or Close. An output that is written to the
+// memory of a donated input is that input. In an asynchronous session, inputs must stay open until Wait has returned, and
+// outputs are complete then.
 func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -371,7 +371,7 @@ func readAll(s *Session, tensors []*Tensor, function func() error) error {
 }
 
 func (s *Session) run(inputs []*Tensor) ([]*Tensor, error) {
-	// In C memory, for cgo passes no Go memory that has addresses of Go memory in it.
+	// In C memory, since cgo passes no Go memory that contains addresses of Go memory.
 	list := C.calloc(C.size_t(len(inputs)+1), C.sizeof_tailor_tensor)
 	defer C.free(list)
 	given := unsafe.Slice((*C.tailor_tensor)(list), len(inputs)+1)

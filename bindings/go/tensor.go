@@ -56,8 +56,8 @@ type Tensor struct {
 // alignment is that of the memory of a tensor, in bytes.
 const alignment = 64
 
-// allocate gives zeroed Go memory, nil where there is not so much. Go ends the process where memory runs out, so that a large
-// size is tried in C first.
+// allocate gives zeroed Go memory, or nil if there is not enough. Go ends the process when memory runs out, so a large size
+// is first tried in C.
 func allocate(bytes int64) []byte {
 	const maxBytes, large = 1 << 46, 1 << 20
 	if bytes > maxBytes {
@@ -76,7 +76,7 @@ func allocate(bytes int64) []byte {
 }
 
 // NewTensor makes a tensor of zeros in Go memory, which the garbage collector frees when neither the tensor nor a slice of it
-// is left. Close lets go of it earlier.
+// is left. Close drops the tensor's reference earlier.
 func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 	t, err := describe(dtype, dims)
 	if err != nil {
@@ -110,12 +110,12 @@ func describe(dtype DType, dims []int64) (*Tensor, error) {
 	return t, nil
 }
 
-// Close lets go of the memory. What Slice and Pin gave stays valid. It may be called twice.
+// Close drops the reference to the memory. Results of Slice and Pin stay valid. It may be called twice.
 func (t *Tensor) Close() {
 	t.memory, t.raw.data = nil, nil
 }
 
-// open is an error for a tensor that has no memory to read: no tensor, or a closed one.
+// open is an error for a tensor without memory to read: nil or closed.
 func (t *Tensor) open() error {
 	if t == nil || t.raw.dtype == 0 || (t.memory == nil && t.raw.data == nil && t.raw.data_bytes > 0) {
 		return closed("tensor")
@@ -124,7 +124,7 @@ func (t *Tensor) open() error {
 }
 
 // Pin keeps the tensor's memory, also after Close, until unpin is called, once and on any goroutine: for C code that
-// uses it beyond the call that it is given to. Outputs cannot be pinned, for their session writes to them.
+// uses it after the call that it is given to. Outputs cannot be pinned, since their session writes to them.
 func (t *Tensor) Pin() (data unsafe.Pointer, size int64, unpin func(), err error) {
 	if err := t.open(); err != nil {
 		return nil, 0, nil, err
@@ -199,8 +199,8 @@ func DTypeOf[T Element]() DType {
 	return F64
 }
 
-// Slice is the memory of a tensor made by NewTensor: what is written to it, runs read. It keeps that memory alive, also after
-// Close. Of an output it is a copy, for the session writes its memory again; it waits for the runs of an asynchronous session.
+// Slice is the memory of a tensor made by NewTensor, which runs read. It keeps that memory alive, also after Close. For an
+// output it is a copy, since the session writes its memory again; it waits for the runs of an asynchronous session.
 //
 // An error if the element type is not T, the tensor is closed, or the session of an output is closed or has run since.
 func Slice[T Element](t *Tensor) ([]T, error) {

@@ -1,4 +1,4 @@
-// Right operands in panels, as the program has its constants, as plain matrices.
+// Unpacks an rhs in panels, the layout of constants in artifacts, to a row-major matrix.
 #ifndef TAILOR_BINDINGS_ONEDNN_PANELS_H_
 #define TAILOR_BINDINGS_ONEDNN_PANELS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tailor_onednn {
 
-// The rhs of `product`, which is in panels, as [batch][k][n]. May throw std::bad_alloc.
+// The rhs of `product`, which is in panels, as row-major [batch][k][n]. May throw std::bad_alloc.
 std::vector<std::byte> Unpacked(const tailor_product& product);
 
 }  // namespace tailor_onednn

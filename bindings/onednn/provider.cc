@@ -27,7 +27,7 @@ const dnnl::engine& Cpu() {
   return engine;
 }
 
-// oneDNN's loops on this thread's calls use so many threads while this lives.
+// While it lives, oneDNN calls on this thread use that many threads.
 class Threads {
  public:
   explicit Threads(int64_t count) : before_(omp_get_max_threads()) { omp_set_num_threads(static_cast<int>(count)); }
@@ -102,12 +102,12 @@ struct Primitive {
   std::shared_ptr<const memory> packed;  // a constant rhs
 };
 
-// A constant in the layouts that primitives asked for.
+// A constant in the layouts of the primitives that use it.
 using Layouts = std::vector<std::shared_ptr<const memory>>;
 
 class Cache {
  public:
-  // Null where oneDNN has reference code alone. Throws what oneDNN throws.
+  // Null if oneDNN has only reference code. Throws what oneDNN throws.
   std::shared_ptr<const Primitive> Get(const tailor_product& product) {
     const Key key = KeyOf(product);
     {
@@ -169,7 +169,7 @@ Cache& TheCache() {
   return *cache;
 }
 
-// Memory that a primitive computes in, of this thread.
+// This thread's scratch memory for primitives.
 memory Scratchpad(const memory::desc& layout) {
   thread_local memory::desc held_layout;
   thread_local memory held;

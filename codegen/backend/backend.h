@@ -1,7 +1,7 @@
-// A kind of machine that code is made for: what it brings to the pipeline (codegen/driver/pipeline.h).
+// Backend: the interface between a kind of machine and the pipeline (codegen/driver/pipeline.h).
 //
 // A backend is a folder (codegen/cpu/backend, codegen/cuda/backend) that implements Backend and TargetBuild; the
-// pipeline knows no more of it.
+// pipeline knows nothing else about it.
 #ifndef TAILOR_CODEGEN_BACKEND_BACKEND_H_
 #define TAILOR_CODEGEN_BACKEND_BACKEND_H_
 
@@ -19,39 +19,39 @@
 
 namespace tailor::backend {
 
-// One target's variant in the making. The pipeline calls Schedule, then Emit for each module, then Link, as often as
-// that asks for modules again. A failure names the target or the kernel.
+// The build of one target's variant. The pipeline calls Schedule, Emit for each module, then Link; it repeats Emit and
+// Link while Link returns modules. Errors name the target or the kernel.
 class TargetBuild {
  public:
   virtual ~TargetBuild() = default;
   // Chooses the versions of each kernel, within `bounds`.
   virtual absl::Status Schedule(const CodeBounds& bounds) = 0;
-  // Each kernel's plan and schedule, as they are now.
+  // Text of each kernel's current plan and schedule.
   virtual std::string SchedulesText() const = 0;
-  // How many modules Emit knows. Depends on the program alone, so that the bytes do not depend on threads.
+  // Number of modules. It depends only on the program, so that the artifact's bytes do not depend on threads.
   virtual int modules() const = 0;
-  // Makes IR of module `number`, verifies and compiles it. Called on several threads, for distinct modules.
+  // Emits, verifies and compiles the IR of module `number`. Thread-safe for distinct modules.
   virtual absl::Status Emit(int number) = 0;
-  // Joins what was emitted to `variant`. Instead it may change schedules, where code is above a bound or an assembler
-  // finds fault, and return the modules to emit again.
+  // Links the modules to `variant` and returns an empty list. Or, if code exceeds a bound or the assembler reports
+  // spills, changes schedules and returns the modules to emit again.
   virtual absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) = 0;
 };
 
-// A kind of machine, with the targets asked for.
+// A kind of machine with the requested targets.
 class Backend {
  public:
   virtual ~Backend() = default;
-  // What lowering and fusion may know. One for all targets: where their own traits differ, lowering reads none of it.
+  // The traits for fusion and lowering, common to all targets: lowering reads no trait in which the targets differ.
   virtual TargetTraits Traits() const = 0;
-  // Leaves out targets from which `program` gains nothing.
+  // Drops targets that would not benefit `program`.
   virtual absl::Status KeepTargetsFor(const lower::LoweredProgram& program) { return absl::OkStatus(); }
   // Names of the targets, in the order of their variants.
   virtual std::vector<std::string> Targets() const = 0;
-  // Memory that compiling `program` for all targets takes.
+  // The memory estimate of compiling `program` for all targets.
   virtual MemoryEstimate Estimate(const lower::LoweredProgram& program) const = 0;
   // A build for each target, in the same order. `program` outlives them.
   virtual std::vector<std::unique_ptr<TargetBuild>> Start(const lower::LoweredProgram& program) const = 0;
-  // Removes from `variants`, in the same order, what others of them make needless.
+  // Removes redundant variants; `variants` are in the order of Targets().
   virtual void Finish(std::vector<CompiledVariant>& variants) const {}
 };
 

@@ -11,13 +11,13 @@
 namespace tailor::backend {
 namespace {
 
-// The number N at the start of "N_..." of `text`, which is left with what follows; -1 where there is none.
+// Removes and returns the number N at the start of "N_..."; -1 if there is none.
 int64_t TakeNumber(llvm::StringRef& text) {
   uint64_t number;
   return text.consumeInteger(10, number) ? -1 : static_cast<int64_t>(number);
 }
 
-// What all versions but the last take.
+// Bytes of all versions except the last.
 uint64_t SpecialBytes(const KernelCode& code) {
   if (code.versions.empty()) return 0;
   return std::accumulate(code.versions.begin(), code.versions.end() - 1, uint64_t{0});

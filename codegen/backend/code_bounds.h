@@ -1,8 +1,8 @@
-// The bounds on machine code (BladeDISC section 5.2.1: versions multiply, and most are never taken): the one rule for
-// how many versions a kernel has, and what is left out where that is too much.
+// Limits on machine code (BladeDISC section 5.2.1: versions multiply, and most are never taken): the number of versions
+// per kernel, and the versions to drop when code is too large.
 //
-// A version is tried before those after it and the last serves all shapes, so any but the last can go. Those tried
-// first go first: their guards ask for most. What goes is written beside the versions that stay, with the bound.
+// Versions are tried in order and the last one serves all shapes, so any other may be dropped. The first are dropped
+// first: their guards are the most specific. Dropped versions are listed beside the remaining ones, with the limit.
 #ifndef TAILOR_CODEGEN_BACKEND_CODE_BOUNDS_H_
 #define TAILOR_CODEGEN_BACKEND_CODE_BOUNDS_H_
 
@@ -19,18 +19,18 @@
 namespace tailor::backend {
 
 struct CodeBounds {
-  uint64_t versions = 8;      // of one kernel; at least 1
-  uint64_t bytes = 64 << 20;  // of the image of one target
+  uint64_t versions = 8;      // per kernel; at least 1
+  uint64_t bytes = 64 << 20;  // per image of a target
 
   friend bool operator==(const CodeBounds&, const CodeBounds&) = default;
 };
 
-// What one kernel has been left without: "d0 >= 2 (more than 1 version)".
+// The dropped versions of one kernel: "d0 >= 2 (more than 1 version)".
 using DroppedVersions = std::vector<std::string>;
 
 inline const Version& GuardsOf(const Version& version) { return version; }
 
-// Drops the first `count` versions. AnyVersion has GuardsOf(version).
+// Drops the first `count` versions. Requires GuardsOf(const AnyVersion&).
 template <class AnyVersion>
 void DropVersions(size_t count, const std::string& bound, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
   for (size_t v = 0; v < count; ++v) {
@@ -39,7 +39,7 @@ void DropVersions(size_t count, const std::string& bound, std::vector<AnyVersion
   versions.erase(versions.begin(), versions.begin() + count);
 }
 
-// Leaves at most bounds.versions.
+// Drops versions until at most bounds.versions remain.
 template <class AnyVersion>
 void BoundVersions(const CodeBounds& bounds, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
   const uint64_t most = bounds.versions;
@@ -48,19 +48,19 @@ void BoundVersions(const CodeBounds& bounds, std::vector<AnyVersion>& versions, 
                dropped);
 }
 
-// Bytes of machine code of kernel number i and of its versions, as its module's object has them.
+// Machine code bytes of a kernel and of its versions, as in its module's object.
 struct KernelCode {
   uint64_t all = 0;
-  std::vector<uint64_t> versions;  // in order; what they share is in `all` alone
+  std::vector<uint64_t> versions;  // in order; shared code counts only in `all`
 };
 
-// Reads the sizes of the functions k<i>_v<j> and of all others whose names begin with k<i>_. INTERNAL where `object` is
-// none. Kernels are those numbered below `codes->size()`.
+// Reads the sizes of functions k<i>_v<j> and of all other functions named k<i>_*, for kernels i < `codes->size()`.
+// INTERNAL if `object` is not an object file.
 absl::Status ReadKernelCode(const llvm::MemoryBuffer& object, std::vector<KernelCode>* codes);
 
-// Leaves the last version alone in as many schedules as it takes to bring `image_bytes` below bounds.bytes, beginning
-// with those whose other versions are largest. Gives the numbers of those kernels, ascending: none where the image is
-// small enough. RESOURCE_EXHAUSTED where one version of each kernel is too much.
+// Keeps only the last version in as many schedules as needed to bring `image_bytes` below bounds.bytes, starting with
+// the kernels whose other versions are largest. Returns these kernels, ascending; empty if the image is small enough.
+// RESOURCE_EXHAUSTED if one version per kernel is too much.
 absl::StatusOr<std::vector<int>> BoundCode(const CodeBounds& bounds, uint64_t image_bytes,
                                            const std::vector<KernelCode>& codes, std::vector<Schedule>& schedules,
                                            std::vector<DroppedVersions>& dropped);

@@ -44,7 +44,7 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   variant.run_offset = compiled.image.symbols[kRun];
   variant.plan_offset = compiled.image.symbols[kPlan];
   variant.shape_cache_slots = host.shape_cache_slots;
-  variant.grown_blocks = host.grown_blocks;
+  variant.growable_blocks = host.growable_blocks;
   variant.offers_products = host.offers_products;
   variant.context_size = sizeof(RtContext);
   for (const host::HostProgram& one : program.programs) {

@@ -1,4 +1,4 @@
-// A target's code, which owns what Variant points to, and its description.
+// The compiled code of one target, with the memory that its Variant points to.
 #ifndef TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
 #define TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
 
@@ -22,17 +22,17 @@ struct OwnedDeviceImage {
 };
 
 struct CompiledVariant {
-  Variant variant;  // its image is that of `image`, its device images are to be those below
+  Variant variant;  // `image` and `device_images` below back its spans
   Image image;
-  std::vector<OwnedDeviceImage> device_images;  // in the order in which a device should try them
-  std::string assembler;                        // what made them, or why nothing did; empty where there are none
+  std::vector<OwnedDeviceImage> device_images;  // in the order of preference
+  std::string assembler;                        // that made them, or the reason why none did; empty without images
 };
 
-// The entries that every LinkImage of a variant is asked for.
+// The entry symbols for LinkImage of a variant.
 std::vector<std::string> HostEntries();
 
-// A variant of this image, with its entry points, shape cache, launches and their versions. Target, features, api_size and all
-// that is of one kind of machine are left. `dropped` by kernel.
+// Describes a variant: image, entry points, shape cache, launches and their versions. Does not set target, features,
+// api_size and backend-specific fields. `dropped` is by kernel.
 CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std::vector<host::EmittedKernel>& kernels,
                                 const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,
                                 Image image);

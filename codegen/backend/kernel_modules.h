@@ -1,4 +1,4 @@
-// How the kernels of a program are split into modules, which compile in parallel.
+// Splits the kernels of a program into modules, which compile in parallel.
 #ifndef TAILOR_CODEGEN_BACKEND_KERNEL_MODULES_H_
 #define TAILOR_CODEGEN_BACKEND_KERNEL_MODULES_H_
 
@@ -8,11 +8,11 @@
 
 namespace tailor::backend {
 
-// Kernels, by index, that one module holds.
+// The kernel indices of one module.
 using ModuleKernels = std::vector<int>;
 
-// A matmul, or a chain of them, is a module of its own and comes first: it takes longest. Depends on the kernels
-// alone, so that the bytes of an artifact do not depend on the number of threads.
+// Each matmul or chain is a module of its own; these come first, since they take longest. The split depends only on the
+// kernels, so that an artifact's bytes do not depend on the number of threads.
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels);
 
 }  // namespace tailor::backend

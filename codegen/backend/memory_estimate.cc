@@ -9,10 +9,10 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// About twice what models take (docs/decisions/isolated-compilation.md).
+// About twice the memory measured on models (docs/decisions/isolated-compilation.md).
 constexpr uint64_t kBase = 8 * kMiB;        // the graph and LLVM's tables
-constexpr uint64_t kKernelCode = 48 << 10;  // of one target
-constexpr uint64_t kStepBytes = 4 << 10;    // of a host program
+constexpr uint64_t kKernelCode = 48 << 10;  // per target
+constexpr uint64_t kStepBytes = 4 << 10;    // per step of a host program
 
 uint64_t Sum(const std::vector<MemoryEstimate>& estimates, uint64_t MemoryEstimate::*part) {
   uint64_t sum = 0;
@@ -21,7 +21,7 @@ uint64_t Sum(const std::vector<MemoryEstimate>& estimates, uint64_t MemoryEstima
 }
 
 uint64_t BytesWith(const std::vector<MemoryEstimate>& estimates, int threads) {
-  uint64_t bytes = 0;  // of a thread: CPUs and GPUs come one after the other
+  uint64_t bytes = 0;  // per thread; the maximum, since backends run one after another
   for (const MemoryEstimate& estimate : estimates) bytes = std::max(bytes, estimate.thread);
   return kBase + Sum(estimates, &MemoryEstimate::constants) + Sum(estimates, &MemoryEstimate::code) + threads * bytes;
 }
@@ -31,7 +31,7 @@ uint64_t BytesWith(const std::vector<MemoryEstimate>& estimates, int threads) {
 MemoryEstimate EstimateMemory(const lower::LoweredProgram& program, size_t targets, uint64_t thread) {
   MemoryEstimate estimate{.thread = thread};
   for (const lower::LoweredProgram::Constant& constant : program.constants) {
-    // Panels are padded to 16 columns; Winograd's have 16 points for 9.
+    // Panels are padded to 16 columns; Winograd panels have 16 points per 9 weights.
     const bool packed = constant.layout != ConstantLayout::kRowMajor;
     estimate.constants += constant.data.size * (packed ? 2 : 1);
     if (packed) estimate.constants += constant.data.size * 2;

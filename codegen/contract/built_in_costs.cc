@@ -1,6 +1,6 @@
-// The cost profiles that the compiler has, in their text form, which `tailor tune profile --target x86-64-v4` writes.
-// Only ratios matter for choosing. Those of levels were measured on one core of a Sapphire Rapids virtual machine at
-// about 2.2 GHz.
+// The built-in cost profiles, in the text form that `tailor tune profile --target x86-64-v4` writes. Only ratios matter
+// for the choice of a tiling. The profiles of CPU levels were measured on one core of a Sapphire Rapids virtual machine
+// at about 2.2 GHz.
 #include <cassert>
 
 #include "codegen/contract/cost_profile.h"
@@ -112,9 +112,10 @@ tile 1x3 33.19 3.44 3.4
 tile 2x1 26.05 2.41 2.37
 )";
 
-// Tiles and `line` were measured on one core of a Zen 4 virtual machine at about 3.7 GHz; the rest is the level's.
-// Tiles of ten rows and more are left out: where panels come from memory they lose what they gain where those are in
-// L2, in an L1 cache of eight ways. `ahead`: its prefetchers bring a lone tile's panels sooner than asking for them.
+// Tiles and `line` were measured on one core of a Zen 4 virtual machine at about 3.7 GHz; the other fields are those of
+// the level. Tiles of ten rows or more are left out: in an 8-way L1 cache, they lose with panels from memory what they
+// gain with panels in L2. `ahead` is set because its prefetchers load a lone tile's panels sooner than software
+// prefetches.
 constexpr std::string_view kZen4 = R"(
 cached_bytes 2097152
 line 2.98
@@ -194,7 +195,7 @@ const std::vector<MachineCosts>& BuiltInMachineCosts(std::string_view level) {
 }
 
 const CostProfile& BuiltInCostProfile(std::string_view level, std::string_view family) {
-  return CostsOfFamily(BuiltInMachineCosts(level), family, BuiltInCostProfile(level));
+  return CostsForFamily(BuiltInMachineCosts(level), family, BuiltInCostProfile(level));
 }
 
 }  // namespace tailor

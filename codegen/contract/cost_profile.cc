@@ -23,7 +23,7 @@ constexpr Field kFields[] = {
     {"ahead", &CostProfile::ahead},
 };
 
-// Takes the first word off `rest`.
+// Removes and returns the first word of `rest`.
 std::string_view Word(std::string_view& rest) {
   const size_t begin = std::min(rest.find_first_not_of(" \t\r"), rest.size());
   const size_t end = std::min(rest.find_first_of(" \t\r", begin), rest.size());
@@ -48,7 +48,7 @@ bool ReadShape(std::string_view word, int* rows, int* panels) {
          *rows >= 1 && *rows <= CostProfile::kRows && *panels >= 1 && *panels <= CostProfile::kPanels;
 }
 
-// What is wrong with a line that is not empty, or "".
+// Parses a non-empty line into `profile`. Returns the error, or "".
 std::string ReadLine(std::string_view line, CostProfile* profile) {
   const std::string_view key = Word(line);
   if (key == "tile") {
@@ -112,8 +112,8 @@ std::string ParseCostProfile(std::string_view text, CostProfile* out) {
   return "";
 }
 
-const CostProfile& CostsOfFamily(const std::vector<MachineCosts>& machines, std::string_view family,
-                                 const CostProfile& others) {
+const CostProfile& CostsForFamily(const std::vector<MachineCosts>& machines, std::string_view family,
+                                  const CostProfile& others) {
   const auto found = std::find_if(machines.begin(), machines.end(),
                                   [family](const MachineCosts& machine) { return machine.family == family; });
   return found == machines.end() ? others : found->costs;

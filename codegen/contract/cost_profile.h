@@ -1,7 +1,7 @@
-// What matmuls in f32 cost on one kind of machine: the table by which the host program chooses how to cut one
-// (tiling_model.h). Plain data, shared by the compiler, which has one for each CPU level and some for machines,
-// artifacts, which carry them, and the runtime, which may be given another for the machine at hand. Generated code
-// reads it through RtContext::costs: after measuring anew nothing is compiled.
+// CostProfile: measured costs of f32 matmuls on one kind of machine. The host program chooses a matmul's tiling by it
+// (codegen/cpu/tiling/tiling_model.h). Plain data. The compiler has one per CPU level and some per CPU family;
+// artifacts carry them; the runtime may be given another for its machine. Generated code reads it through
+// RtContext::costs, so a new measurement needs no compilation.
 #ifndef TAILOR_CODEGEN_CONTRACT_COST_PROFILE_H_
 #define TAILOR_CODEGEN_CONTRACT_COST_PROFILE_H_
 
@@ -13,12 +13,12 @@
 
 namespace tailor {
 
-// A micro-kernel's time as a piecewise linear function of K (MikPoly section 3.3), in nanoseconds: one tile, its
-// operands in L2 and its epilogue included, takes fixed + near_step * min(K, kNearDepth) + far_step * max(K -
-// kNearDepth, 0). Near: while its panels stay in L1.
+// Time in ns of one micro-kernel tile, epilogue included, with operands in L2: a piecewise linear function of K
+// (MikPoly section 3.3), fixed + near_step * min(K, kNearDepth) + far_step * max(K - kNearDepth, 0). Near: the panels
+// stay in L1.
 struct TileCost {
   static constexpr float kUnknown = 1e30f;
-  float fixed = kUnknown;  // of what is not measured, and thus never chosen
+  float fixed = kUnknown;  // unknown: not measured, never chosen
   float near_step = 0;
   float far_step = 0;
   float unused = 0;
@@ -30,17 +30,17 @@ struct CostProfile {
   static constexpr int64_t kNearDepth = 256;
 
   TileCost tiles[kRows][kPanels];  // [rows - 1][panels - 1]
-  // Right operands of more bytes do not stay in cache from one run to the next.
+  // Bytes of an rhs above which it does not stay in cache from one run to the next.
   float cached_bytes = 1 << 20;
-  // Then 64 bytes of them take so many nanoseconds to arrive, and while a tile works that has its panels already, so
-  // much of its time brings in the panels after them.
+  // `line`: ns per 64-byte cache line of such an rhs. `hidden`: share of a tile's time, its panels being in cache, that
+  // overlaps with the fetch of the next panels.
   float line = 0;
   float hidden = 0;
-  float task = 0;    // ns to hand a thread its next tasks
-  float region = 0;  // ns to have other threads join
-  // The rule's cut (tile_shapes.h) is taken unless another is faster by this share of its time.
+  float task = 0;    // ns to give a thread its next tasks
+  float region = 0;  // ns to start other threads on a launch
+  // The default tiling (tile_shapes.h) is kept unless another is faster by this share of its time.
   float margin = 0.03f;
-  // How many k further on the lone tile of its panels fetches them; 0: it leaves that to the machine.
+  // Prefetch distance, in steps of K, of a tile that is the only one on its panels; 0: no software prefetch.
   static constexpr float kMostAhead = (1 << 14) - 1;
   float ahead = 64;
 
@@ -53,29 +53,29 @@ static_assert(offsetof(CostProfile, hidden) == 2056 && offsetof(CostProfile, tas
 static_assert(offsetof(CostProfile, region) == 2064 && offsetof(CostProfile, margin) == 2068);
 static_assert(offsetof(CostProfile, ahead) == 2072);
 
-// The text form, lines in any order; what is absent keeps its default, '#' begins a comment:
+// The text form: lines in any order, absent fields keep their default, '#' begins a comment.
 //   line 4.2
 //   tile 6x4 11.5 4.1 4.3        (fixed near_step far_step)
 std::string CostProfileText(const CostProfile& profile);
-// Returns what is wrong ("line 3: ..."), or "" and fills `out`. Numbers are finite and not negative, `ahead` is a
-// whole one below 16384.
+// Fills `out` and returns "", or returns the error ("line 3: ..."). Numbers must be finite and >= 0, `ahead` an integer
+// below 16384.
 std::string ParseCostProfile(std::string_view text, CostProfile* out);
 
-// The table for a CPU level ("x86-64-v4"), or for the one it begins with ("x86-64-v4+avx512bf16").
+// The profile of a CPU level ("x86-64-v4"), or of the level that `level` begins with ("x86-64-v4+avx512bf16").
 const CostProfile& BuiltInCostProfile(std::string_view level);
 
-// Machines of a CPU level for which that table is not the best known, and what was measured on theirs.
+// A CPU family with a profile of its own, measured on it, that differs from its level's.
 struct MachineCosts {
-  std::string family;  // as CpuFamily tells it: "AuthenticAMD 25"
+  std::string family;  // as returned by CpuFamily: "AuthenticAMD 25"
   CostProfile costs;
 };
 const std::vector<MachineCosts>& BuiltInMachineCosts(std::string_view level);
-// What the compiler has for machines of `family` at that level.
+// The built-in profile for machines of `family` at `level`.
 const CostProfile& BuiltInCostProfile(std::string_view level, std::string_view family);
 
-// The table of `machines` for `family`, or `others`.
-const CostProfile& CostsOfFamily(const std::vector<MachineCosts>& machines, std::string_view family,
-                                 const CostProfile& others);
+// The profile in `machines` for `family`, or `others`.
+const CostProfile& CostsForFamily(const std::vector<MachineCosts>& machines, std::string_view family,
+                                  const CostProfile& others);
 
 }  // namespace tailor
 

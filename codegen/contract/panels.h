@@ -1,4 +1,4 @@
-// The panel layouts of right operands of matmuls (ConstantLayout).
+// The panel layouts of a matmul's packed rhs (ConstantLayout).
 #ifndef TAILOR_CODEGEN_CONTRACT_PANELS_H_
 #define TAILOR_CODEGEN_CONTRACT_PANELS_H_
 
@@ -9,22 +9,21 @@
 
 namespace tailor {
 
-inline constexpr int kPanelColumns = 16;  // of one panel
+inline constexpr int kPanelColumns = 16;  // per panel
 
-// `count` rounded up to whole panels' worth.
+// `count` columns rounded up to whole panels.
 constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1) / kPanelColumns * kPanelColumns; }
 
-// The one layout in which artifacts hold right operands of `dtype`, and CPUs read them. GPUs read kPanels16, of 16-bit
-// floats with the halves of some rows swapped (HalvesSwap).
+// The layout in which artifacts hold an rhs of `dtype`, and in which CPUs read it. GPUs read kPanels16, for 16-bit
+// floats with the halves of some rows swapped (HasXorSwizzle).
 constexpr ConstantLayout PanelLayout(DType dtype) {
   return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }
 
-// Of Winograd's algorithm (codegen/cpu/conv/winograd.h), which makes 16 points of each 3 x 3 weights
-// (kWinogradPanels16).
+// Winograd's algorithm (codegen/cpu/conv/winograd.h): each 3 x 3 weight becomes 16 points (kWinogradPanels16).
 inline constexpr int kWinogradWindow = 3;
-inline constexpr int kWinogradResults = 2;                                    // along each side of a tile of results
-inline constexpr int kWinogradSide = kWinogradResults + kWinogradWindow - 1;  // of its tile of the image
+inline constexpr int kWinogradResults = 2;                                    // side of an output tile
+inline constexpr int kWinogradSide = kWinogradResults + kWinogradWindow - 1;  // side of an input tile
 inline constexpr int kWinogradPoints = kWinogradSide * kWinogradSide;
 
 }  // namespace tailor

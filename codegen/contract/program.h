@@ -1,6 +1,6 @@
-// Program: the compiled program as plain data, the contract between the compiler (which makes it),
-// serialization (which writes and reads it) and exec (which runs it). It holds no LLVM or Abseil
-// type. Spans into constants and images are owned by whoever made the Program.
+// Program: the compiled program as plain data, the contract between the compiler (makes it), serialization (writes and
+// reads it) and exec (runs it). It has no LLVM or Abseil type. Spans into constants and images are borrowed from the
+// maker of the Program.
 #ifndef TAILOR_CODEGEN_CONTRACT_PROGRAM_H_
 #define TAILOR_CODEGEN_CONTRACT_PROGRAM_H_
 
@@ -25,8 +25,8 @@ struct ProgramSymbol {
 
 // One dim size of a signature tensor.
 struct ProgramDim {
-  int32_t symbol = -1;    // >= 0: exactly this symbol; -1: see the others
-  int64_t dim_size = -1;  // >= 0: constant; -1 with symbol -1: an expression, see text
+  int32_t symbol = -1;    // >= 0: index of this symbol; -1: see the other fields
+  int64_t dim_size = -1;  // >= 0: constant; -1 with symbol -1: the expression in `text`
   std::string text;       // "4*S + 1"; always set
 };
 
@@ -34,32 +34,32 @@ struct ProgramTensor {
   std::string name;
   DType dtype = DType::kInvalid;
   std::vector<ProgramDim> dims;
-  bool donated = false;    // an input whose memory runs may write
-  int32_t memory_of = -1;  // >= 0: an output that is written to the memory of that donated input
+  bool donated = false;    // an input whose memory runs may overwrite
+  int32_t memory_of = -1;  // >= 0: an output that aliases the memory of that donated input
 };
 
-// A row of the check table; its id is its index. In `message`, {lhs} and {rhs} are the values that
-// RtApi::fail was called with.
+// A row of the check table; its id is its index. `message` may contain {lhs} and {rhs}: the values passed to
+// RtApi::fail.
 struct ProgramCheck {
   std::string message;
-  std::string node;  // the user's name of the node that asks for it; may be empty
+  std::string node;  // the user's name of the node that requires it; may be empty
 };
 
 enum class ConstantLayout : uint8_t {
   kRowMajor = 0,
-  // A [batch..., K, N] right operand of a matmul as panels [batch...][ceil(N/16)][K][16], zero-padded.
+  // A [batch..., K, N] packed rhs of a matmul, as panels [batch...][ceil(N/16)][K][16], zero-padded.
   kPanels16 = 1,
-  // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In
-  // the memory of a device such a constant is kPanels16.
+  // kPanels16 in bf16 with pairs along K: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In device memory such
+  // a constant is kPanels16.
   kPairPanels16 = 2,
-  // Of f32 weights [batch..., C * 9, N], each 3 x 3 of a pair of channels as the 16 points of Winograd's F(2x2, 3x3)
-  // (codegen/cpu/conv/winograd.h): [batch...][16][ceil(N/16)][C][16], zero-padded. For CPUs alone.
+  // f32 weights [batch..., C * 9, N] whose 3 x 3 windows are the 16 points of Winograd's F(2x2, 3x3)
+  // (codegen/cpu/conv/winograd.h): [batch...][16][ceil(N/16)][C][16], zero-padded. Only for CPUs.
   kWinogradPanels16 = 3,
 };
 
-// Whether, in the memory of a device, the halves of 8 columns of panels' rows k change places where k / 4 is odd: then
-// eight rows' halves lie in all banks of shared memory, as they were copied (wgmma's swizzle of 32 bytes).
-constexpr bool HalvesSwap(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+// XOR swizzle: whether, in device memory, panel rows k with odd k / 4 swap their two halves of 8 columns. The halves of
+// eight rows then cover all banks of shared memory as copied (the 32-byte swizzle of wgmma).
+constexpr bool HasXorSwizzle(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 struct ProgramConstant {
   std::string name;
@@ -69,22 +69,22 @@ struct ProgramConstant {
   std::span<const std::byte> bytes;  // physical; 64-byte aligned
 };
 
-// One kernel launch of the host program, for traces, plans and `inspect`. Index = step id in RtApi::trace.
+// One kernel launch of the host program, for traces, plans and `inspect`. Its index is the step id of RtApi::trace.
 struct ProgramLaunch {
   std::string kernel;  // "k3_softmax": KernelPlan name
-  // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "in ... clocks" the cheapest is taken.
-  // On a GPU, behind one that runs slower than was meant, why: "always (its registers spill, 112 bytes)".
+  // Guard texts, in the order of their tests: "divides(d0, 16)", "always". Of versions with "in ... clocks" the
+  // cheapest is taken. On a GPU, a slow version is followed by the reason: "always (its registers spill, 112 bytes)".
   std::vector<std::string> versions;
-  // Versions that were left out, and why: a bound on code (codegen/backend/code_bounds.h), registers that spill.
+  // Omitted versions with their reasons: a code size limit (codegen/backend/code_bounds.h), register spills.
   std::vector<std::string> dropped;
-  int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
+  int32_t code = 0;  // index into Variant::kernel_bytes; launches of equal kernels share it
 };
 
-// What a device image is, from the most to the least exact.
+// The format of a device image, from the most to the least specific.
 enum class DeviceImageKind : uint8_t {
   kCubin = 0,  // for one architecture and its minor successors
-  kPtx = 1,    // which the driver assembles, for this architecture and all after it
-  kIr = 2,     // LLVM bitcode in terms of codegen/cuda/device_ir/device_intrinsics.h, for an emulator
+  kPtx = 1,    // assembled by the driver, for this architecture and all later ones
+  kIr = 2,     // LLVM bitcode with the intrinsics of codegen/cuda/device_ir/device_intrinsics.h, for an emulator
 };
 
 // All device kernels of a variant, for one architecture.
@@ -94,58 +94,58 @@ struct DeviceImage {
   std::span<const std::byte> bytes;  // 64-byte aligned
 };
 
-// A function of every device image of its variant; RtApi::launch names it by its index.
+// A function of every device image of its variant; RtApi::launch refers to it by index.
 struct DeviceKernel {
   std::string symbol;      // "k3_v0"
-  int32_t threads = 0;     // of a block; blocks are one-dimensional
-  int32_t parameters = 0;  // 8-byte slots, the first ones of the argument block
-  // Each is a further parameter of kTensorMapBytes, behind those at the next multiple of kTensorMapAlignment.
+  int32_t threads = 0;     // per block; blocks are one-dimensional
+  int32_t parameters = 0;  // 8-byte slots: the first ones of the argument block
+  // Further parameters of kTensorMapBytes each, after the slots, aligned to kTensorMapAlignment.
   std::vector<TensorMap> maps;
 };
 
-// Code for one kind of machine: host program and kernels in one position-independent image, but for the kernels of
-// a variant for a device, which are in images of their own.
+// The code for one target: the host program and its kernels in one position-independent image. The kernels of a device
+// variant are in device images.
 struct Variant {
   std::string target;                 // "x86-64-v4", "sm_90a"
-  std::vector<std::string> features;  // exactly what the code needs: "avx2", "fma", "avx512f"...
-  std::span<const std::byte> image;   // to be copied, then mapped read+execute; 64-byte aligned
-  uint64_t run_offset = 0;            // RunFn, PlanFn within the image
+  std::vector<std::string> features;  // exactly the CPU features that the code needs: "avx2", "fma", "avx512f"...
+  std::span<const std::byte> image;   // copied, then mapped read+execute; 64-byte aligned
+  uint64_t run_offset = 0;            // of RunFn in the image; plan_offset: of PlanFn
   uint64_t plan_offset = 0;
   uint64_t shape_cache_slots = 0;
-  uint64_t grown_blocks = 0;  // RtApi::block is called with numbers below it
-  uint64_t api_size = 0;      // RtApi and RtContext must be at least so large
+  uint64_t growable_blocks = 0;  // RtApi::block is called with smaller numbers only
+  uint64_t api_size = 0;         // least bytes of RtApi; context_size: of RtContext
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
-  std::vector<uint64_t> kernel_bytes;       // machine code of each distinct kernel, all its versions
-  CostProfile costs;                        // RtContext::costs, unless the host has another
-  std::vector<MachineCosts> machine_costs;  // or the machine is one of these
-  // Of a variant for a device: tensors and workspace are in its memory, kernels in these images, of which the device
-  // takes the first that it runs. None: the variant runs on the host.
+  std::vector<uint64_t> kernel_bytes;       // machine code bytes of each distinct kernel, all versions
+  CostProfile costs;                        // RtContext::costs, unless the host sets another
+  std::vector<MachineCosts> machine_costs;  // overrides `costs` on these CPU families
+  // Device variants: tensors and workspace are in device memory. The device uses the first of these images that it
+  // supports. Empty: the variant runs on the CPU.
   std::vector<DeviceImage> device_images;
   std::vector<DeviceKernel> device_kernels;
-  // The first of the four shape cache words of the fault record, which a device's kernels write and the host reads when it has
-  // waited for them; -1: no kernel can fault.
+  // The first of the four shape cache words of the fault record, which device kernels write and the host reads after it
+  // has waited for them; -1: no kernel can fault.
   int64_t fault_word = -1;
-  // Of a variant for a device: RtApi::readback is called, so that runs wait for the device in their middle.
+  // Device variants: the host program calls RtApi::readback, so a run waits for the device midway.
   bool reads_back = false;
-  // RtApi::offer and RtApi::matmul are called: the runtime may have a library compute matmuls.
+  // The host program calls RtApi::offer and RtApi::matmul: a product provider may compute its external gemms.
   bool offers_products = false;
-  // Of a variant for a device: outputs that it writes to memory of their own, though ProgramTensor::memory_of names an
-  // input; the runtime copies them there at the end of a run.
-  std::vector<int32_t> outputs_apart;
+  // Device variants: outputs that kernels write to separate memory although ProgramTensor::memory_of names an input.
+  // The runtime copies them to that input at the end of a run.
+  std::vector<int32_t> outputs_to_copy;
 };
 
 struct Provenance {
   std::string tailor_version;
   std::string llvm_version;
   std::string graph_name;
-  uint64_t graph_hash = 0;  // of the canonical text
-  std::string options;      // what changed the bytes: targets...
+  uint64_t graph_hash = 0;  // hash of the canonical text
+  std::string options;      // the options that changed the bytes: targets...
 };
 
-// What a pass of the compilation looked at (graph/visits.h).
+// The work of one compiler pass, counted (graph/visits.h).
 struct PassVisits {
-  std::string pass;  // "fuse stitch": its phase and its name
+  std::string pass;  // phase and name: "fuse stitch"
   uint64_t visits = 0;
 };
 
@@ -158,7 +158,7 @@ struct Program {
   std::vector<Variant> variants;  // best first
   Provenance provenance;
   std::vector<std::string> facts;  // for `explain`: one line each
-  std::vector<PassVisits> visits;  // by pass, in the order of their first runs, over all graphs and regions
+  std::vector<PassVisits> visits;  // in the order of first runs; sums over all graphs and regions
 };
 
 }  // namespace tailor

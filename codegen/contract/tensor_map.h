@@ -1,5 +1,5 @@
-// TensorMap: how a kernel that loads boxes of a tensor has it described to the machine that copies them (a CUtensorMap
-// of the CUDA Driver API). Plain data: part of the contract that codegen/contract/program.h is.
+// TensorMap: the description of a tensor for TMA copies (CUtensorMap of the CUDA Driver API). Plain data, part of the
+// contract of codegen/contract/program.h.
 #ifndef TAILOR_CODEGEN_CONTRACT_TENSOR_MAP_H_
 #define TAILOR_CODEGEN_CONTRACT_TENSOR_MAP_H_
 
@@ -13,7 +13,7 @@ inline constexpr int kTensorMapRank = 3;
 inline constexpr int kTensorMapBytes = 128;
 inline constexpr int kTensorMapAlignment = 64;
 
-// A factor of the size of dim `dim`: ceil(parameter `slot` / number), or, where slot is -1, number.
+// A factor of the size of dim `dim`: ceil(parameter `slot` / number), or `number` if slot is -1.
 struct TensorMapFactor {
   int32_t dim = 0;
   int32_t slot = -1;
@@ -21,14 +21,14 @@ struct TensorMapFactor {
   friend bool operator==(const TensorMapFactor&, const TensorMapFactor&) = default;
 };
 
-// Of a dense tensor of 16-bit elements in the device's memory, innermost dim first. The runtime makes the map of it
-// from a launch's parameters and passes it behind them. What lies outside the tensor is loaded as zeros. A tensor that
-// copies cannot read, since its address or a row's bytes are no multiple of 16, has a map of zero bytes.
+// Describes a dense tensor of 16-bit elements in device memory, innermost dim first. The runtime makes the CUtensorMap
+// from a launch's parameters and passes it after them. Elements outside the tensor load as zeros. If TMA cannot read
+// the tensor (its address or row bytes are not multiples of 16), the map is all zero bytes.
 struct TensorMap {
-  int32_t address = 0;                   // the parameter that is the tensor's address
-  std::vector<TensorMapFactor> factors;  // a dim that has none is 1
+  int32_t address = 0;                   // index of the parameter that holds the tensor's address
+  std::vector<TensorMapFactor> factors;  // a dim without a factor has size 1
   std::array<int32_t, kTensorMapRank> box = {1, 1, 1};
-  // 32, 64 or 128: the bytes of the box's rows, whose chunks of 16 bytes change places. 0: they do not.
+  // XOR swizzle of 16-byte chunks: 32, 64 or 128 bytes, the length of the box's rows. 0: none.
   int32_t swizzle_bytes = 0;
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };

@@ -1,4 +1,4 @@
-// Kernels of any kind on CPUs.
+// Schedules and emits kernels of every kind (loops, contractions, Winograd convolutions, chains) for the CPU backend.
 #ifndef TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 #define TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 

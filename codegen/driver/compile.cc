@@ -13,7 +13,7 @@
 namespace tailor::driver {
 namespace {
 
-// Those of the targets asked for (none: every CPU level); CPUs first.
+// The backends of the requested targets (none requested: every CPU level); CPUs first.
 absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(const CompileOptions& options) {
   std::vector<std::string> cpus, gpus;
   for (const std::string& name : options.targets) (cuda::NamesCudaTarget(name) ? gpus : cpus).push_back(name);

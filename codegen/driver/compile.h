@@ -1,4 +1,4 @@
-// The compiler's one entry: graph in, Program out, the steps between in pipeline.cc.
+// The entry point of the compiler: graph in, Program out. The steps are in pipeline.cc.
 #ifndef TAILOR_CODEGEN_DRIVER_COMPILE_H_
 #define TAILOR_CODEGEN_DRIVER_COMPILE_H_
 
@@ -18,23 +18,26 @@ struct CompileOptions {
   // Empty: all CPU levels; "host": this machine's. "sm_80", "sm_90", "sm_90a": NVIDIA GPUs; "cuda": all of these.
   // "simt": for the emulator of the tests.
   std::vector<std::string> targets;
-  int threads = 0;  // 0: as many as there are cores
+  int threads = 0;  // 0: the number of cores
   backend::CodeBounds bounds;
-  std::vector<std::string> donated;  // inputs whose memory runs may write
-  bool offer_products = false;       // the runtime may have a provider compute plain matmuls
-  bool allow_tf32 = false;           // matmuls in f32 on GPUs may round their factors to tf32
-  bool direct_convolutions = false;  // none on CPUs is by Winograd's algorithm
-  uint64_t memory_limit = 0;         // bytes that codegen/backend/memory_estimate.h must be within; 0: none
-  // Phase and share done; false cancels.
+  std::vector<std::string> donated;  // inputs whose memory runs may overwrite
+  bool offer_products = false;       // a product provider may compute external gemms
+  bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
+  bool direct_convolutions = false;  // no Winograd convolutions on CPUs
+  uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
+  // Receives the phase and the share done (0 to 1); returning false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };
 
-// Owns what the program's spans point to.
+// A Program and the owners of the memory that its spans point to.
 struct CompiledProgram {
   Program program;
   std::vector<std::shared_ptr<const void>> storage;
 };
 
+// Compiles `graph` for all targets of `options`. Borrows both for the call. Runs up to `threads` threads; `progress` is
+// called on the caller's thread. Errors: those of the steps (codegen/driver/pipeline.cc); CANCELLED by `progress`;
+// RESOURCE_EXHAUSTED over memory_limit or a code bound.
 absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options);
 
 }  // namespace tailor::driver

@@ -18,14 +18,14 @@ ProgramTensor DescribeTensor(const Graph& graph, const std::string& name, const 
   return tensor;
 }
 
-// FNV-1a.
+// The 64-bit FNV-1a hash.
 uint64_t HashText(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-// To those of the same passes.
+// Adds visits pass by pass.
 void AddVisits(const std::vector<PassVisits>& added, std::vector<PassVisits>* visits) {
   for (const PassVisits& entry : added) {
     const auto same =

@@ -12,8 +12,8 @@
 
 namespace tailor::driver {
 
-// Fills everything but constants and variants. The checks are those of all of `lowered` (share_tables.h). `options`
-// says what else than the graph determined the bytes.
+// Fills all fields except constants and variants. The checks are those of all of `lowered` (share_tables.h). `options`
+// lists the options that influenced the bytes.
 Program DescribeProgram(const Graph& graph, absl::Span<const lower::LoweredProgram* const> lowered,
                         std::string options);
 

@@ -21,7 +21,7 @@ std::shared_ptr<std::byte> AllocateAligned(uint64_t bytes) {
   return {static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)), [](std::byte* p) { std::free(p); }};
 }
 
-// Element-sized copies of a constant size, which compilers turn into single moves.
+// Copies elements of a compile-time size, so that each copy is a single move.
 template <int kBytes>
 void PackPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
   const std::byte* from = s.data + matrix * s.rows * s.columns * kBytes;
@@ -55,7 +55,7 @@ void PackPairPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byt
   }
 }
 
-// One point of the weights g of each pair of channels: an element of G g G^T, rounded once.
+// Packs one Winograd point of the weights g of each channel pair: an element of G g G^T, rounded once.
 void PackWinogradPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
   constexpr double kG[kWinogradSide][kWinogradWindow] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   const int64_t point = matrix % kWinogradPoints;
@@ -111,7 +111,7 @@ PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const voi
   return source;
 }
 
-// A run of panels small enough to share the work out.
+// A range of panels: one unit of parallel work.
 struct PackJob {
   PanelSource source;
   int64_t begin, end;

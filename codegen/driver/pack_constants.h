@@ -1,4 +1,4 @@
-// Constants in the layout that kernels read: panels for right operands of matmuls, else as the graph holds them.
+// Packs constants into the layout that kernels read: panels for the rhs of matmuls, else row-major.
 #ifndef TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
 #define TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
 
@@ -21,8 +21,8 @@ struct PanelSource {
   int64_t batch, rows, columns;
   int element_bytes;
   bool transposed;
-  bool pairs = false;     // of rows lie together (kPairPanels16); elements of 2 bytes
-  bool winograd = false;  // nine rows of f32 are 16 points (kWinogradPanels16)
+  bool pairs = false;     // pairs of rows are interleaved (kPairPanels16); elements of 2 bytes
+  bool winograd = false;  // nine f32 rows become 16 points (kWinogradPanels16)
   int64_t matrices() const { return winograd ? batch * int64_t{kWinogradPoints} : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
   int64_t panel_rows() const {
@@ -31,17 +31,17 @@ struct PanelSource {
   int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };
 
-// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][ceil(rows / 2)][16][2], counted
-// over all matrices, zeros beyond the last column and row.
+// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][ceil(rows / 2)][16][2], numbered
+// over all matrices. Zero-pads the last columns and rows.
 void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
 
 struct PackedConstants {
-  std::vector<ProgramConstant> constants;            // as LoweredProgram::constants
+  std::vector<ProgramConstant> constants;            // in the order of LoweredProgram::constants
   std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
 };
 
-// Row-major constants are referenced where the graph has them. Names are unique. `report` is told what part is done,
-// after each MiB; its failure ends the work.
+// Row-major constants are not copied: they reference the graph's bytes. Makes names unique. `report` gets the share
+// done (0 to 1) after each MiB; its failure ends the work.
 absl::StatusOr<PackedConstants> PackConstants(const lower::LoweredProgram& program, int threads,
                                               const std::function<absl::Status(double)>& report);
 

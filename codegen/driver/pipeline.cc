@@ -21,7 +21,7 @@
 namespace tailor::driver {
 namespace {
 
-// By input: whether it is donated.
+// Per input: whether it is donated.
 absl::StatusOr<std::vector<bool>> Donated(const Graph& graph, const std::vector<std::string>& names) {
   std::vector<bool> donated(graph.inputs().size(), false);
   for (const std::string& name : names) {
@@ -42,7 +42,7 @@ absl::Status DumpKernels(const lower::LoweredProgram& lowered, size_t number) {
   return DumpPass("kernels", static_cast<int>(number), "lowered", kernels);
 }
 
-// What changes the bytes, where it is not the default.
+// The non-default options that change the artifact's bytes.
 std::string OptionsText(const std::vector<std::string>& targets, const CompileOptions& options) {
   std::string text = absl::StrCat("targets=", absl::StrJoin(targets, ","));
   const backend::CodeBounds usual, &bounds = options.bounds;
@@ -55,8 +55,8 @@ std::string OptionsText(const std::vector<std::string>& targets, const CompileOp
   return text;
 }
 
-// Outputs that are in an input's memory where the program says so, but not as `lowered` writes them.
-std::vector<int32_t> OutputsApart(const Program& program, const lower::LoweredProgram& lowered) {
+// Outputs that alias an input according to `program`, but that `lowered` writes to separate memory.
+std::vector<int32_t> OutputsToCopy(const Program& program, const lower::LoweredProgram& lowered) {
   const std::vector<int>& memory_of = lowered.programs[0].memory_of;
   std::vector<int32_t> apart;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
@@ -66,7 +66,7 @@ std::vector<int32_t> OutputsApart(const Program& program, const lower::LoweredPr
   return apart;
 }
 
-// `compiled` then owns what the variant is made of. What assembled kernels, or why nothing did, is said once.
+// Adds the variant to `compiled`, which then owns its memory. Reports the assembler once.
 void Add(backend::CompiledVariant variant, CompiledProgram& compiled) {
   auto parts = std::make_shared<const backend::CompiledVariant>(std::move(variant));
   Variant added = parts->variant;
@@ -83,16 +83,16 @@ void Add(backend::CompiledVariant variant, CompiledProgram& compiled) {
 
 }  // namespace
 
-// In order; each is of all backends.
+// The steps in order; each step handles all backends.
 const std::vector<Pipeline::Step>& Pipeline::Steps() {
   static const std::vector<Step> kSteps = {
-      &Pipeline::Lower,        // rewrites, fusion, kernel plans and host programs, once a backend; plans verified
-      &Pipeline::ShareTables,  // constants and checks are those of all backends
-      &Pipeline::KeepTargets,  // targets that gain nothing go
-      &Pipeline::FitMemory,    // as many threads as memory_limit allows
+      &Pipeline::Lower,        // rewrites, fusion, kernel plans and host programs, per backend; plans verified
+      &Pipeline::ShareTables,  // one table of constants and checks for all backends
+      &Pipeline::KeepTargets,  // drops targets without benefit
+      &Pipeline::FitMemory,    // limits threads to memory_limit
       &Pipeline::Pack,         // constants in the layouts of kernels
-      &Pipeline::Schedule,     // the versions of each kernel, by target
-      &Pipeline::EmitAndLink,  // modules of IR to code, schedules verified; images; again where Link asks for it
+      &Pipeline::Schedule,     // the versions of each kernel, per target
+      &Pipeline::EmitAndLink,  // schedules verified; modules emitted, compiled, linked; repeated on demand of Link
       &Pipeline::Describe,     // the program's metadata
   };
   return kSteps;
@@ -122,7 +122,7 @@ absl::Status Pipeline::Lower() {
   const lower::LowerOptions options{.donated = donated,
                                     .versions = options_.bounds.versions > 1,
                                     .offer_products = options_.offer_products,
-                                    // Backends read the same weights, and those of Winograd's algorithm are CPUs' own.
+                                    // All backends share the weights, and only CPUs have Winograd.
                                     .winograd = !options_.direct_convolutions && backends_.size() == 1,
                                     .at_pass = [&](const char* phase, const char* pass) {
                                       return Report(absl::StrCat(phase, " ", pass).c_str(), 0);
@@ -194,12 +194,12 @@ absl::Status Pipeline::EmitAndLink(size_t backend) {
   std::vector<backend::CompiledVariant>& variants = variants_.emplace_back(builds.size());
   std::vector<size_t> unfinished(builds.size());
   std::iota(unfinished.begin(), unfinished.end(), 0);
-  std::vector<std::vector<int>> modules(builds.size());  // to be emitted
+  std::vector<std::vector<int>> modules(builds.size());  // modules to emit
   for (size_t i = 0; i < builds.size(); ++i) {
     modules[i].resize(builds[i]->modules());
     std::iota(modules[i].begin(), modules[i].end(), 0);
   }
-  double most = 0;  // what is done is not undone
+  double most = 0;  // progress never goes back
   const double share = 1.0 / static_cast<double>(backends_.size());
   const auto report = [&](double done) {
     most = std::max(most, done);
@@ -211,7 +211,7 @@ absl::Status Pipeline::EmitAndLink(size_t backend) {
     for (size_t i : unfinished) {
       for (int module : modules[i]) jobs.emplace_back(i, module);
     }
-    constexpr double kEmission = 0.75;  // of the work
+    constexpr double kEmission = 0.75;  // share of the work
     TAILOR_RETURN_IF_ERROR(RunJobs(
         threads_, static_cast<int>(jobs.size()),
         [&](int job) { return builds[jobs[job].first]->Emit(jobs[job].second); },
@@ -240,7 +240,7 @@ absl::Status Pipeline::Describe() {
   compiled_.program.constants = std::move(constants);
   for (size_t b = 0; b < backends_.size(); ++b) {
     for (backend::CompiledVariant& variant : variants_[b]) {
-      variant.variant.outputs_apart = OutputsApart(compiled_.program, lowered_[b]);
+      variant.variant.outputs_to_copy = OutputsToCopy(compiled_.program, lowered_[b]);
       Add(std::move(variant), compiled_);
     }
   }

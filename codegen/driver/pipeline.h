@@ -1,4 +1,4 @@
-// The pipeline from a graph to a program: pipeline.cc lists its steps.
+// The pipeline from a graph to a program; pipeline.cc lists its steps.
 #ifndef TAILOR_CODEGEN_DRIVER_PIPELINE_H_
 #define TAILOR_CODEGEN_DRIVER_PIPELINE_H_
 
@@ -15,11 +15,12 @@
 
 namespace tailor::driver {
 
+// One compilation. For one call of Run.
 class Pipeline {
  public:
-  // `graph` and `options` outlive it. CPUs come before GPUs among `backends`, of which there is at least one.
+  // `graph` and `options` must outlive it. `backends` is not empty, CPUs before GPUs.
   Pipeline(const Graph& graph, const CompileOptions& options, std::vector<std::unique_ptr<backend::Backend>> backends);
-  // Runs all steps. CANCELLED where the caller's progress callback says so.
+  // Runs all steps. CANCELLED if the progress callback returns false.
   absl::StatusOr<CompiledProgram> Run();
 
  private:
@@ -37,7 +38,7 @@ class Pipeline {
 
   absl::Status Report(const char* phase, double done) const;
   absl::Status DumpSchedules(size_t backend, const std::vector<size_t>& builds) const;
-  // Until each build of backend number `backend` has its variant.
+  // Repeats until each build of `backend` has its variant.
   absl::Status EmitAndLink(size_t backend);
 
   const Graph& graph_;

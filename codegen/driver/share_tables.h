@@ -1,4 +1,4 @@
-// Programs that one graph was lowered to for different kinds of machine share the tables of an artifact.
+// Merges the tables of the programs that one graph was lowered to, one per backend, into those of an artifact.
 #ifndef TAILOR_CODEGEN_DRIVER_SHARE_TABLES_H_
 #define TAILOR_CODEGEN_DRIVER_SHARE_TABLES_H_
 
@@ -7,9 +7,9 @@
 
 namespace tailor::driver {
 
-// Renumbers the checks of `second` to follow those of `first`, and its constants to be those of `first`, to which it
-// adds what was not there. UNIMPLEMENTED, naming the output, where `second` writes one to the memory of an input, and
-// `first` to that of none or another: callers could not know which.
+// Appends the checks of `second` to those of `first`, and replaces its constants by those of `first`, adding missing
+// ones. UNIMPLEMENTED, naming the output, if the two programs alias an output with different inputs or only one aliases
+// it: callers could not know which.
 absl::Status ShareTables(lower::LoweredProgram& first, lower::LoweredProgram& second);
 
 }  // namespace tailor::driver

@@ -13,11 +13,11 @@
 namespace tailor::host {
 namespace {
 
-using Sizes = std::vector<int64_t>;  // by block, at one shape
+using Sizes = std::vector<int64_t>;  // by block, for one sample shape
 
-// `count` values of a symbol that stand for all: its likely ones, then steps of equal ratio through its range.
+// `count` representative values of a symbol: its likely values, then a geometric progression through its range.
 std::vector<int64_t> SampleValues(SymbolId symbol, const ShapeFacts& facts, int count) {
-  constexpr int64_t kUsual = 2048;  // what a dim size without a real bound rarely exceeds
+  constexpr int64_t kUsual = 2048;  // assumed maximum of a dim size without a real bound
   std::set<int64_t> values;
   for (int64_t likely : facts.LikelyOf(symbol)) {
     if (static_cast<int>(values.size()) < count) values.insert(likely);
@@ -32,7 +32,7 @@ std::vector<int64_t> SampleValues(SymbolId symbol, const ShapeFacts& facts, int 
   return {values.begin(), values.end()};
 }
 
-// Sizes at all combinations of sample values.
+// Block sizes for all combinations of sample values.
 std::vector<Sizes> SampleShapes(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts& facts) {
   constexpr double kShapes = 64;
   std::set<SymbolId> symbols;
@@ -65,7 +65,7 @@ std::vector<Sizes> SampleShapes(absl::Span<const WorkspaceBlock> blocks, const S
   return samples;
 }
 
-// For each block those that are live together with it. Linear in these, but for sorting.
+// Per block: the blocks with overlapping live intervals. Linear in the overlaps, plus sorting.
 std::vector<std::vector<int>> Overlaps(absl::Span<const WorkspaceBlock> blocks) {
   std::vector<int> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -85,10 +85,10 @@ std::vector<std::vector<int>> Overlaps(absl::Span<const WorkspaceBlock> blocks) 
   return overlaps;
 }
 
-// Blocks that are placed in one go: equal layers give equal blocks, which only together change the peak.
+// Blocks that are placed together: equal layers have equal blocks, which change the peak only together.
 using BlockClass = std::vector<int>;
 
-// By size and length of life; largest over all samples first, ties by index.
+// Groups blocks by size and length of live interval; largest sum over samples first, ties by index.
 std::vector<BlockClass> Classes(absl::Span<const WorkspaceBlock> blocks, absl::Span<const Sizes> samples) {
   std::vector<double> expected(blocks.size(), 0);
   for (const Sizes& sizes : samples) {
@@ -130,11 +130,11 @@ MemoryPlan PlanOf(absl::Span<const BlockClass> classes, const std::vector<std::v
   return plan;
 }
 
-// What a plan needs, over the most that is live at once, at the worst of some shapes and summed over all.
+// The ratio of a plan's bytes to the maximum of live bytes: worst sample, and sum over samples.
 struct Waste {
   double worst = 0;
   double sum = 0;
-  size_t at = 0;  // the worst one
+  size_t at = 0;  // the worst sample
   bool operator<(const Waste& other) const { return std::tie(worst, sum) < std::tie(other.worst, other.sum); }
 };
 
@@ -142,7 +142,7 @@ double WasteAt(const MemoryPlan& plan, const Sizes& sizes, int64_t live_maximum)
   return live_maximum == 0 ? 0 : static_cast<double>(PlaceBlocks(plan, sizes).bytes) / live_maximum;
 }
 
-// At the samples of these numbers.
+// The waste over samples `at`.
 Waste WasteOf(const MemoryPlan& plan, absl::Span<const Sizes> samples, absl::Span<const int64_t> live_maxima,
               absl::Span<const size_t> at) {
   Waste waste;
@@ -204,8 +204,8 @@ MemoryPlan PlanMemory(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts&
   };
   MemoryPlan best = PlanOf(classes, overlaps);
   Waste least = waste_of(best, all);
-  // Moves one class at a time, in rounds over all of them, for as long as it helps. A trial is evaluated at a few
-  // samples and at those that were the worst of some plan; where it is better there, at all.
+  // Moves one class at a time, in rounds over all classes, while that helps. A trial is evaluated first at a few
+  // samples and at former worst samples; if it is better there, at all samples.
   constexpr size_t kStride = 9;  // the diagonal of 8 values by 8
   std::vector<size_t> some = {least.at};
   for (size_t i = 0; i < samples.size(); i += kStride) {

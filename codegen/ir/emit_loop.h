@@ -1,4 +1,4 @@
-// Structured control flow in IR. On return the builder stands after the construct.
+// Emits structured control flow in IR. On return the builder points after the construct.
 #ifndef TAILOR_CODEGEN_IR_EMIT_LOOP_H_
 #define TAILOR_CODEGEN_IR_EMIT_LOOP_H_
 
@@ -11,18 +11,18 @@ namespace tailor {
 // but must not terminate. Returns the first i that is not below `to`.
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step, const llvm::Twine& name,
                       llvm::function_ref<void(llvm::Value*)> body);
-// The same with a step known at run time.
+// As above, with a step known at run time.
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
                       const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
 
-// The same where `body` returns the next i, which is greater.
+// As above, where `body` returns the next i, which must be greater.
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, const llvm::Twine& name,
                       llvm::function_ref<llvm::Value*(llvm::Value*)> body);
 
-// A variable of the function for loops to carry along: it holds `value` from here on.
+// A loop-carried variable: an alloca that is initialized to `value` here.
 llvm::AllocaInst* OpenVariable(llvm::IRBuilderBase& b, llvm::Value* value, const llvm::Twine& name);
 
-// <lanes x i1>, of a loop's last vector: true in the first `count` (i64), at most 2^32 - 1.
+// The mask of a loop's last vector, <lanes x i1>: true in the first `count` lanes (i64, at most 2^32 - 1).
 llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count);
 
 // Emits `if (condition) then()`.

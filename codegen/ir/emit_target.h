@@ -1,4 +1,4 @@
-// What emission must know of a target beyond LLVM's own legalisation.
+// The properties of a target that emission uses, beyond LLVM's own legalization.
 #ifndef TAILOR_CODEGEN_IR_EMIT_TARGET_H_
 #define TAILOR_CODEGEN_IR_EMIT_TARGET_H_
 

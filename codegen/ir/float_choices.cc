@@ -14,15 +14,15 @@ namespace {
 using llvm::CmpInst;
 using llvm::Value;
 
-// The number that all lanes of `value` are, or null: not for NaN.
+// The constant that all lanes of `value` have; null if there is none or it is NaN.
 const llvm::APFloat* NumberOf(Value* value) {
   const llvm::APFloat* number = nullptr;
   if (!llvm::PatternMatch::match(value, llvm::PatternMatch::m_APFloat(number)) || number->isNaN()) return nullptr;
   return number;
 }
 
-// One comparison where an operand is a number: NaN fails an ordered comparison that would choose the number. At
-// equality the choice is x, unless the number is the zero that x must give way to.
+// Max or min with a constant in one comparison: NaN fails the ordered comparison that would choose the constant. At
+// equality the result is x, except where the constant is the zero that IEEE 754 prefers.
 Value* EmitAgainstNumber(llvm::IRBuilderBase& b, bool is_max, Value* x, Value* number, const llvm::APFloat& value) {
   if (value.isZero() && value.isNegative() != is_max) {
     Value* wins = b.CreateFCmp(is_max ? CmpInst::FCMP_UGT : CmpInst::FCMP_ULT, x, number, "wins");
@@ -32,7 +32,7 @@ Value* EmitAgainstNumber(llvm::IRBuilderBase& b, bool is_max, Value* x, Value* n
   return b.CreateSelect(loses, number, x);
 }
 
-// A NaN x is kept by the last select, a NaN y because it fails the comparison.
+// NaN in x is kept by the last select, NaN in y because it fails the comparison.
 Value* EmitExtreme(llvm::IRBuilderBase& b, bool is_max, Value* x, Value* y) {
   if (const llvm::APFloat* number = NumberOf(y)) return EmitAgainstNumber(b, is_max, x, y, *number);
   if (const llvm::APFloat* number = NumberOf(x)) return EmitAgainstNumber(b, is_max, y, x, *number);
@@ -41,11 +41,11 @@ Value* EmitExtreme(llvm::IRBuilderBase& b, bool is_max, Value* x, Value* y) {
   return b.CreateSelect(b.CreateFCmpUNO(x, x, "is_nan"), x, ordered);
 }
 
-// Null where `call` stays.
+// The replacement of `call`; null if it stays.
 Value* Lowered(llvm::CallInst& call, Extremes extremes) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr) return nullptr;
-  if (callee->getName().starts_with(kHiddenCondition)) return call.getArgOperand(0);
+  if (callee->getName().starts_with(kOpaqueCondition)) return call.getArgOperand(0);
   const llvm::Intrinsic::ID id = callee->getIntrinsicID();
   if (id != llvm::Intrinsic::maximum && id != llvm::Intrinsic::minimum) return nullptr;
   if (extremes == Extremes::kDoubles && !call.getType()->getScalarType()->isDoubleTy()) return nullptr;
@@ -55,12 +55,12 @@ Value* Lowered(llvm::CallInst& call, Extremes extremes) {
 
 }  // namespace
 
-Value* EmitHidden(llvm::IRBuilderBase& b, Value* condition) {
+Value* EmitOpaque(llvm::IRBuilderBase& b, Value* condition) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType());
   const unsigned lanes = vector == nullptr ? 1 : vector->getNumElements();
   llvm::Module& module = *b.GetInsertBlock()->getModule();
   auto* function = llvm::cast<llvm::Function>(
-      module.getOrInsertFunction(kHiddenCondition + std::to_string(lanes), condition->getType(), condition->getType())
+      module.getOrInsertFunction(kOpaqueCondition + std::to_string(lanes), condition->getType(), condition->getType())
           .getCallee());
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
@@ -85,7 +85,7 @@ void LowerFloatChoices(llvm::Module& module, Extremes extremes) {
     }
   }
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
-    if (function.getName().starts_with(kHiddenCondition) && function.use_empty()) function.eraseFromParent();
+    if (function.getName().starts_with(kOpaqueCondition) && function.use_empty()) function.eraseFromParent();
   }
 }
 

@@ -1,9 +1,9 @@
-// Choices between floats that LLVM's InstCombine leaves alone.
+// Selects between floats, protected from LLVM's InstCombine.
 //
-// InstCombine of LLVM 19 folds `select (fcmp ...)` chains over fabs and clamps into ones that lose NaN
-// (docs/decisions/max-and-nan.md). So max and min stay llvm.maximum and llvm.minimum, and the conditions of selects
-// between floats stay calls of a function without a body, until those passes are done. LowerFloatChoices then leaves
-// the comparisons and selects of which the back end makes the machine's own instructions.
+// InstCombine of LLVM 19 folds `select (fcmp ...)` chains over fabs and clamps into forms that lose NaN
+// (docs/decisions/max-and-nan.md). So until those passes are done, max and min stay llvm.maximum and llvm.minimum, and
+// conditions of float selects are calls of a function without a body. LowerFloatChoices then emits the comparisons and
+// selects that instruction selection maps to native instructions.
 #ifndef TAILOR_CODEGEN_IR_FLOAT_CHOICES_H_
 #define TAILOR_CODEGEN_IR_FLOAT_CHOICES_H_
 
@@ -12,17 +12,17 @@
 
 namespace tailor {
 
-// The names of the functions that EmitHidden calls begin so.
-inline constexpr char kHiddenCondition[] = "tailor.condition.";
+// Name prefix of the functions that EmitOpaque calls.
+inline constexpr char kOpaqueCondition[] = "tailor.condition.";
 
-// `condition` (i1 or a fixed vector of it), of which no pass before LowerFloatChoices knows where it comes from.
-llvm::Value* EmitHidden(llvm::IRBuilderBase& b, llvm::Value* condition);
+// `condition` (i1 or a fixed vector of i1), opaque to all passes before LowerFloatChoices.
+llvm::Value* EmitOpaque(llvm::IRBuilderBase& b, llvm::Value* condition);
 
 enum class Extremes { kAll, kDoubles };
 
-// Replaces hidden conditions by themselves, and llvm.maximum and llvm.minimum (of f64 alone with kDoubles) by
-// comparisons and selects. NaN where an operand is; of zeros that differ in sign, one: by a constant zero the one that
-// IEEE 754 says, else the second operand.
+// Unwraps hidden conditions, and replaces llvm.maximum and llvm.minimum (with kDoubles only those of f64) by
+// comparisons and selects. The result is NaN if an operand is. For zeros of different sign: with a constant zero the
+// one that IEEE 754 prescribes, else the second operand.
 void LowerFloatChoices(llvm::Module& module, Extremes extremes);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// The one place where an llvm::Error becomes an absl::Status.
+// The one conversion from llvm::Error to absl::Status.
 #ifndef TAILOR_CODEGEN_IR_LLVM_ERROR_H_
 #define TAILOR_CODEGEN_IR_LLVM_ERROR_H_
 

@@ -1,4 +1,4 @@
-// What both back ends do to a module before they emit it: verify it, and run passes over it.
+// Verification and passes that all backends run on a module before emission.
 #ifndef TAILOR_CODEGEN_IR_MODULE_PASSES_H_
 #define TAILOR_CODEGEN_IR_MODULE_PASSES_H_
 
@@ -9,10 +9,10 @@
 
 namespace tailor {
 
-// INTERNAL with LLVM's words.
+// Errors: INTERNAL with LLVM's message.
 absl::Status VerifyModule(const llvm::Module& module);
 
-// Runs the passes that `choose` names, for `machine`. No pass may assume a C library.
+// Runs the passes that `choose` returns, for `machine`. Passes may not assume a C library.
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine,
                llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder&)> choose);
 

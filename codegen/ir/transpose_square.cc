@@ -10,14 +10,13 @@ Value* RowAddress(llvm::IRBuilderBase& b, const Matrix& matrix, int row) {
   return b.CreateInBoundsGEP(matrix.element, matrix.address, offset, "row.address");
 }
 
-// Exchanges the squares of `step` x `step` elements off the diagonal of each square twice as large, whose rows are
-// some of `rows`.
+// Swaps the off-diagonal `step` x `step` squares of each square of twice the size.
 void ExchangeSquares(llvm::IRBuilderBase& b, int step, std::vector<Value*>& rows) {
   const int size = static_cast<int>(rows.size());
   for (int upper = 0; upper < size; ++upper) {
     if ((upper & step) != 0) continue;
     const int lower = upper | step;
-    std::vector<int> left, right;  // lanes of the two rows, one after the other
+    std::vector<int> left, right;  // shuffle masks over the concatenated lanes of both rows
     for (int lane = 0; lane < size; ++lane) {
       const bool second = (lane & step) != 0;
       left.push_back(second ? size + lane - step : lane);

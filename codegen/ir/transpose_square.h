@@ -1,4 +1,4 @@
-// In IR: squares of matrices, transposed in registers.
+// Emits transposes of square matrices in registers.
 #ifndef TAILOR_CODEGEN_IR_TRANSPOSE_SQUARE_H_
 #define TAILOR_CODEGEN_IR_TRANSPOSE_SQUARE_H_
 
@@ -8,11 +8,11 @@
 
 namespace tailor {
 
-// rows[j][i] = rows[i][j]: a vector for each row, a power of two of them, with as many elements. In log2(size) steps of
-// `size` shuffles of two registers each, where a row fills a register.
+// rows[j][i] = rows[i][j]. `rows` has one vector per row; their number is a power of two and equals the vector length.
+// Cost: log2(size) steps of `size` two-register shuffles, if a row fills a register.
 void TransposeSquare(llvm::IRBuilderBase& b, std::vector<llvm::Value*>& rows);
 
-// A matrix of `element`s in memory, `stride` elements from row to row. Rows begin at multiples of `align` bytes.
+// A matrix of `element`s in memory. `stride`: elements from row to row. Rows are aligned to `align` bytes.
 struct Matrix {
   llvm::Type* element;
   llvm::Value* address;

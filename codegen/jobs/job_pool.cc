@@ -21,7 +21,7 @@ class Jobs {
     Join();
   }
 
-  // On the caller's thread alone where the system gives no other.
+  // Runs only on the caller's thread if the system gives no other.
   absl::Status Run(int threads, const std::function<absl::Status(double)>& report) {
     Start(std::min(threads, count()));
     absl::Status reported;
@@ -66,7 +66,7 @@ class Jobs {
     }
     try {
       results_[index] = job_(index);
-    } catch (...) {  // memory that is out, mostly: no thread of ours may end the process with it
+    } catch (...) {  // usually out of memory: an exception must not end the process in a pool thread
       thrown_[index] = std::current_exception();
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -76,7 +76,7 @@ class Jobs {
     return true;
   }
 
-  // Whether `done` jobs have ended; false where no more will.
+  // Waits until `done` jobs have ended; false if no more jobs will end.
   bool AwaitDone(int done) {
     if (threads_.empty()) return RunNext();
     std::unique_lock<std::mutex> lock(mutex_);
@@ -121,7 +121,7 @@ absl::Status RunJob(const std::function<absl::Status()>& job) {
     return status;
   };
   absl::Status status = RunJobs(1, 1, counted, [](double) { return absl::OkStatus(); });
-  if (Visits() == before) CountVisits(visits);  // not where it ran on the caller's
+  if (Visits() == before) CountVisits(visits);  // unless it ran on the caller's thread
   return status;
 }
 

@@ -1,4 +1,4 @@
-// From IR to an object: function attributes, a short pass pipeline, the back end.
+// Compiles IR to an object: function attributes, a short pass pipeline, code generation.
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -28,8 +28,7 @@ namespace {
 
 std::atomic<uint64_t> modules_emitted{0};
 
-// Nothing unwinds, no pattern becomes a library call, frames can be walked, and every symbol is reached
-// relative to the program counter.
+// No unwinding, no library calls from idiom recognition, frame pointers, and PC-relative symbols.
 void SetAttributes(llvm::Module& module, const llvm::TargetMachine& machine) {
   const bool wide = machine.getTargetFeatureString().contains("+avx512f");
   for (llvm::Function& f : module) {
@@ -49,7 +48,7 @@ void SetAttributes(llvm::Module& module, const llvm::TargetMachine& machine) {
   }
 }
 
-// Lanes are explicit in the IR, so there is no vectorizer here; nor any pass that invents memset or memcpy.
+// Lanes are explicit in the IR: no vectorizers, and no pass that introduces memset or memcpy.
 llvm::ModulePassManager Pipeline() {
   llvm::LoopPassManager loop_passes;
   loop_passes.addPass(llvm::LoopRotatePass());
@@ -77,12 +76,12 @@ void BoundTimeOfBackEnd(llvm::Module& module) {
     const bool is_long =
         std::any_of(f.begin(), f.end(), [](const llvm::BasicBlock& b) { return b.size() > kLongBlock; });
     if (!is_long) continue;
-    f.addFnAttr(llvm::Attribute::NoInline);  // which OptimizeNone requires
+    f.addFnAttr(llvm::Attribute::NoInline);  // required by OptimizeNone
     f.addFnAttr(llvm::Attribute::OptimizeNone);
   }
 }
 
-// Runs the back end, which changes the module.
+// Runs LLVM code generation, which modifies the module.
 absl::Status RunBackEnd(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
                         llvm::SmallVectorImpl<char>& out) {
   llvm::raw_svector_ostream stream(out);

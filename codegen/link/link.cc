@@ -1,14 +1,18 @@
 #include "codegen/link/link.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/ir/llvm_error.h"
-#include "llvm/ExecutionEngine/JITLink/ELF_x86_64.h"
+#include "codegen/link/relative_edges.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
-#include "llvm/ExecutionEngine/JITLink/x86_64.h"
-#include "llvm/ExecutionEngine/Orc/Shared/ExecutorSymbolDef.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#include "llvm/ExecutionEngine/Orc/ObjectFileInterface.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tailor {
@@ -16,30 +20,14 @@ namespace {
 
 namespace jitlink = llvm::jitlink;
 namespace orc = llvm::orc;
-namespace x86 = llvm::jitlink::x86_64;
 LLVM_ENABLE_BITMASK_ENUMS_IN_NAMESPACE();
 
-// Where the image pretends to lie while it is linked. Any value gives the same bytes, since only differences
-// of addresses reach them.
+// The image's address while it is linked. Any value gives the same bytes: only differences of addresses reach them.
 constexpr uint64_t kBase = 0x10000000;
 constexpr uint64_t kAlignment = 64;
+constexpr unsigned kPageSize = 4096;
 
-bool IsRelative(jitlink::Edge::Kind kind) {
-  switch (kind) {
-    case x86::Delta64:
-    case x86::Delta32:
-    case x86::Delta8:
-    case x86::NegDelta64:
-    case x86::NegDelta32:
-    case x86::BranchPCRel32:
-    case x86::PCRel32:
-      return true;
-    default:
-      return kind < jitlink::Edge::FirstRelocation;
-  }
-}
-
-// Refuses writable sections and relocations that would put an address into the image.
+// Rejects writable sections, and relocations that would put an address into the image.
 llvm::Error CheckPositionIndependent(jitlink::LinkGraph& graph) {
   for (const jitlink::Section& section : graph.sections()) {
     if (section.getMemLifetime() == orc::MemLifetime::NoAlloc) continue;
@@ -47,7 +35,7 @@ llvm::Error CheckPositionIndependent(jitlink::LinkGraph& graph) {
     for (const jitlink::Block* block : section.blocks()) {
       if (writable) return llvm::createStringError("section " + section.getName() + " is writable");
       for (const jitlink::Edge& edge : block->edges()) {
-        if (IsRelative(edge.getKind())) continue;
+        if (IsRelativeEdge(graph.getTargetTriple().getArch(), edge.getKind())) continue;
         const std::string target = edge.getTarget().hasName() ? edge.getTarget().getName().str() : "a local symbol";
         return llvm::createStringError("section " + section.getName() + " holds a relocation " +
                                        graph.getEdgeKindName(edge.getKind()) + " to " + target +
@@ -58,25 +46,25 @@ llvm::Error CheckPositionIndependent(jitlink::LinkGraph& graph) {
   return llvm::Error::success();
 }
 
-// Lays objects one behind the other and collects their bytes. Outlives every allocation.
-class CapturingMemory : public jitlink::JITLinkMemoryManager {
+// Places objects one behind the other, in the order of their links, and collects their bytes. Nothing is executable.
+class ImageMemory : public jitlink::JITLinkMemoryManager {
  public:
   void allocate(const jitlink::JITLinkDylib*, jitlink::LinkGraph& graph, OnAllocatedFunction done) override {
     jitlink::BasicLayout layout(graph);
-    auto capture = std::make_unique<Capture>(*this, size_);
+    auto object = std::make_unique<Object>(*this, size_);
     uint64_t size = 0;
     for (auto& [group, segment] : layout.segments()) {
       size = llvm::alignTo(size, std::max<uint64_t>(kAlignment, segment.Alignment.value()));
       segment.Addr = orc::ExecutorAddr(kBase + size_ + size);
       size += segment.ContentSize + segment.ZeroFillSize;
     }
-    capture->bytes.resize(size);
+    object->bytes.resize(size);
     for (auto& [group, segment] : layout.segments()) {
-      segment.WorkingMem = capture->bytes.data() + (segment.Addr.getValue() - kBase - size_);
+      segment.WorkingMem = object->bytes.data() + (segment.Addr.getValue() - kBase - size_);
     }
     size_ = llvm::alignTo(size_ + size, kAlignment);
     if (llvm::Error error = layout.apply()) return done(std::move(error));
-    done(std::move(capture));
+    done(std::move(object));
   }
 
   void deallocate(std::vector<FinalizedAlloc> allocations, OnDeallocatedFunction done) override {
@@ -90,8 +78,8 @@ class CapturingMemory : public jitlink::JITLinkMemoryManager {
   }
 
  private:
-  struct Capture : InFlightAlloc {
-    Capture(CapturingMemory& memory, uint64_t offset) : memory(memory), offset(offset) {}
+  struct Object : InFlightAlloc {
+    Object(ImageMemory& memory, uint64_t offset) : memory(memory), offset(offset) {}
     void abandon(OnAbandonedFunction done) override { done(llvm::Error::success()); }
     void finalize(OnFinalizedFunction done) override {
       std::vector<std::byte>& image = memory.image_;
@@ -99,7 +87,7 @@ class CapturingMemory : public jitlink::JITLinkMemoryManager {
       std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), image.begin() + offset);
       done(FinalizedAlloc(orc::ExecutorAddr(kBase + offset)));
     }
-    CapturingMemory& memory;
+    ImageMemory& memory;
     const uint64_t offset;
     std::vector<char> bytes;
   };
@@ -108,86 +96,91 @@ class CapturingMemory : public jitlink::JITLinkMemoryManager {
   std::vector<std::byte> image_;
 };
 
-// What the objects of one link share. Every object runs up to its lookup, which waits in `pending` until all
-// definitions are known.
-struct Session {
-  CapturingMemory memory;
-  std::map<std::string, orc::ExecutorSymbolDef> definitions;
-  struct Lookup {
-    std::vector<std::string> names;
-    std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> resume;
-  };
-  std::vector<Lookup> pending;
-  absl::Status status;
+// Keeps whole objects, and replaces the target's default passes: GOT and PLT entries hold absolute addresses.
+class PositionIndependence : public orc::ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(orc::MaterializationResponsibility&, jitlink::LinkGraph&,
+                        jitlink::PassConfiguration& config) override {
+    config.PrePrunePasses.push_back(jitlink::markAllSymbolsLive);
+    config.PostPrunePasses.clear();
+    config.PostPrunePasses.push_back(CheckPositionIndependent);
+    config.PreFixupPasses.clear();
+  }
+  llvm::Error notifyFailed(orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
+  llvm::Error notifyRemovingResources(orc::JITDylib&, orc::ResourceKey) override { return llvm::Error::success(); }
+  void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
 };
 
-class ObjectContext : public jitlink::JITLinkContext {
+// An ORC session whose target need not be this process: nothing that it links runs here.
+class ImageSession {
  public:
-  explicit ObjectContext(Session& session) : JITLinkContext(nullptr), session_(session) {}
-  jitlink::JITLinkMemoryManager& getMemoryManager() override { return session_.memory; }
-  // No GOT and no PLT: those hold absolute addresses.
-  bool shouldAddDefaultTargetPasses(const llvm::Triple&) const override { return false; }
-  llvm::Error modifyPassConfig(jitlink::LinkGraph&, jitlink::PassConfiguration& config) override {
-    config.PrePrunePasses.push_back(jitlink::markAllSymbolsLive);
-    config.PostPrunePasses.push_back(CheckPositionIndependent);
-    return llvm::Error::success();
+  explicit ImageSession(const std::string& triple)
+      : session_(std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr, triple, kPageSize)),
+        dylib_(session_.createBareJITDylib("image")),
+        layer_(session_, memory_) {
+    session_.setErrorReporter([this](llvm::Error error) { status_.Update(ToStatus(std::move(error), "link")); });
+    layer_.addPlugin(std::make_shared<PositionIndependence>());
   }
-  void notifyFailed(llvm::Error error) override { session_.status.Update(ToStatus(std::move(error), "link")); }
-  llvm::Error notifyResolved(jitlink::LinkGraph& graph) override {
-    for (const jitlink::Symbol* symbol : graph.defined_symbols()) {
-      if (!symbol->hasName() || symbol->getScope() == jitlink::Scope::Local) continue;
-      const orc::ExecutorSymbolDef definition(symbol->getAddress(), llvm::JITSymbolFlags::Exported);
-      if (!session_.definitions.emplace(symbol->getName().str(), definition).second) {
-        return llvm::createStringError("symbol " + symbol->getName() + " is defined twice");
-      }
+  ~ImageSession() { llvm::cantFail(session_.endSession()); }
+
+  absl::Status Add(llvm::MemoryBufferRef object) {
+    auto interface = orc::getObjectFileInterface(session_, object);
+    if (!interface) return ToStatus(interface.takeError(), "read object");
+    orc::SymbolLookupSet symbols;
+    for (const auto& [name, flags] : interface->SymbolFlags) symbols.add(name);
+    objects_.push_back(std::move(symbols));
+    return ToStatus(layer_.add(dylib_, llvm::MemoryBuffer::getMemBuffer(object, /*RequiresNullTerminator=*/false),
+                               std::move(*interface)),
+                    "link");
+  }
+
+  // Links all objects, in the order in which they were added.
+  absl::Status Link() {
+    for (orc::SymbolLookupSet& object : objects_) {
+      llvm::Expected<orc::SymbolMap> found =
+          session_.lookup({{&dylib_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(object));
+      if (!status_.ok()) return llvm::consumeError(found.takeError()), status_;  // the cause, not what follows from it
+      if (!found) return ToStatus(found.takeError(), "link");
+      for (const auto& [name, definition] : *found)
+        symbols_[(*name).str()] = definition.getAddress().getValue() - kBase;
     }
-    return llvm::Error::success();
+    return absl::OkStatus();
   }
-  void lookup(const LookupMap& symbols, std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> resume) override {
-    Session::Lookup lookup{{}, std::move(resume)};
-    for (const auto& [name, flags] : symbols) lookup.names.push_back(name.str());
-    std::sort(lookup.names.begin(), lookup.names.end());
-    session_.pending.push_back(std::move(lookup));
-  }
-  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc allocation) override { allocation.release(); }
+
+  const std::map<std::string, uint64_t>& symbols() const { return symbols_; }
+  std::vector<std::byte> TakeBytes() { return memory_.TakeBytes(); }
 
  private:
-  Session& session_;
+  ImageMemory memory_;
+  orc::ExecutionSession session_;
+  orc::JITDylib& dylib_;
+  orc::ObjectLinkingLayer layer_;
+  std::vector<orc::SymbolLookupSet> objects_;
+  std::map<std::string, uint64_t> symbols_;
+  absl::Status status_;
 };
-
-void Resume(Session& session, Session::Lookup lookup) {
-  jitlink::AsyncLookupResult result;
-  for (const std::string& name : lookup.names) {
-    const auto definition = session.definitions.find(name);
-    if (definition == session.definitions.end()) {
-      return lookup.resume->run(llvm::createStringError("symbol " + name + " is undefined"));
-    }
-    result[definition->first] = definition->second;
-  }
-  lookup.resume->run(std::move(result));
-}
 
 }  // namespace
 
 absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
                                 const std::vector<std::string>& entries) {
-  Session session;
+  if (objects.empty()) return absl::InternalError("link: there is no object");
+  auto first = llvm::object::ObjectFile::createObjectFile(objects[0]->getMemBufferRef());
+  if (!first) return ToStatus(first.takeError(), "read object");
+  ImageSession session((*first)->makeTriple().str());
   for (const auto& object : objects) {
-    auto graph = jitlink::createLinkGraphFromELFObject_x86_64(object->getMemBufferRef());
-    if (!graph) return ToStatus(graph.takeError(), "read object");
-    jitlink::link_ELF_x86_64(std::move(*graph), std::make_unique<ObjectContext>(session));
+    if (absl::Status status = session.Add(object->getMemBufferRef()); !status.ok()) return status;
   }
-  for (Session::Lookup& lookup : session.pending) Resume(session, std::move(lookup));
-  if (!session.status.ok()) return session.status;
+  if (absl::Status status = session.Link(); !status.ok()) return status;
 
   Image image;
-  image.bytes = session.memory.TakeBytes();
+  image.bytes = session.TakeBytes();
   for (const std::string& entry : entries) {
-    const auto definition = session.definitions.find(entry);
-    if (definition == session.definitions.end()) {
+    const auto definition = session.symbols().find(entry);
+    if (definition == session.symbols().end()) {
       return absl::InternalError(absl::StrCat("link: entry ", entry, " is undefined"));
     }
-    image.symbols[entry] = definition->second.getAddress().getValue() - kBase;
+    image.symbols[entry] = definition->second;
   }
   return image;
 }

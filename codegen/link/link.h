@@ -1,5 +1,5 @@
-// Joins the code of one variant into one position-independent image at compile time, so that loading is a
-// copy and an mprotect.
+// Links the code of one variant into one position-independent image at compile time, so that loading is a copy and an
+// mprotect.
 #ifndef TAILOR_CODEGEN_LINK_LINK_H_
 #define TAILOR_CODEGEN_LINK_LINK_H_
 
@@ -18,28 +18,31 @@
 namespace tailor {
 
 struct ModuleText {
-  std::string ir;  // after the pipeline
+  std::string ir;  // after the IR pipeline
   std::string assembly;
 };
 
-// Attribute of a function that runs once per distinct shape. Where it has a block of more than 3000 instructions, which
-// the back end's schedulers take quadratic time for, the back end does not optimize it.
+// Attribute of a function that runs once per distinct shape. If it has a block of more than 3000 instructions, code
+// generation does not optimize it: LLVM's schedulers take quadratic time.
 inline constexpr char kOncePerShape[] = "tailor-once-per-shape";
 
-// Runs the IR pipeline (no vectorizers: lanes are explicit) and the back end. Functions are made nounwind,
+// Runs the IR pipeline (no vectorizers: lanes are explicit) and code generation. Functions become nounwind,
 // no-builtins, frame-pointer=all, without .eh_frame. INTERNAL if the module does not verify. `text` may be null.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
                                                                   llvm::TargetMachine& machine,
                                                                   ModuleText* text = nullptr);
-// LLVM modules emitted by this process.
+// Number of LLVM modules emitted by this process.
 uint64_t ModulesEmitted();
 
+// Position-independent code and data of one variant.
 struct Image {
   std::vector<std::byte> bytes;             // text and rodata; relocatable by plain copying
   std::map<std::string, uint64_t> symbols;  // offset of each requested entry
 };
 
-// INTERNAL naming the symbol if anything is undefined, or the section if an absolute relocation remains.
+// Links `objects` in their order, with ORC and JITLink, for the architecture of the first. The same objects give the
+// same bytes. INTERNAL names the symbol that is undefined or defined twice, or the section that is writable or holds an
+// absolute relocation.
 absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
                                 const std::vector<std::string>& entries);
 

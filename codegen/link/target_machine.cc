@@ -48,7 +48,7 @@ const std::vector<CpuTarget>& PlainLevels() {
   return levels;
 }
 
-// LLVM's x86-64 back end, initialised; null if LLVM was built without it.
+// LLVM's x86-64 target, initialized; null if LLVM was built without it.
 const llvm::Target* Backend() {
   static const llvm::Target* const backend = [] {
     LLVMInitializeX86TargetInfo();
@@ -72,7 +72,7 @@ bool Lists(const CpuTarget& target, const char* feature) {
   return std::count(target.features.begin(), target.features.end(), feature) > 0;
 }
 
-// What features beyond those of its level change. Matmuls in bf16 take whole AVX-512 registers.
+// Sets the traits of features beyond those of the level. bf16 matmuls need AVX-512 registers.
 void SetTraitsOfFeatures(CpuTarget& target) {
   if (target.level != "x86-64-v4") return;
   if (Lists(target, "avx512bf16")) target.traits.bf16_matmuls = BF16Matmuls::kPairs;

@@ -1,4 +1,4 @@
-// The machines that code is emitted for: named CPU levels with their exact LLVM features.
+// CPU targets: named CPU levels with their exact LLVM features.
 #ifndef TAILOR_CODEGEN_LINK_TARGET_MACHINE_H_
 #define TAILOR_CODEGEN_LINK_TARGET_MACHINE_H_
 
@@ -16,20 +16,21 @@ namespace tailor {
 struct CpuTarget {
   std::string name;                   // "x86-64-v3", "x86-64-v4+avx512bf16"
   std::string level;                  // the part before the first '+'
-  std::vector<std::string> features;  // what a machine must have, as in Variant::features
+  std::vector<std::string> features;  // required CPU features, as in Variant::features
   TargetTraits traits;
 };
 
-// "x86-64-v2", "x86-64-v3", "x86-64-v4", and each of them with more of LLVM's features: "x86-64-v4+avx512bf16".
-// INVALID_ARGUMENT naming the level or feature that is unknown.
+// Names: "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with further LLVM features: "x86-64-v4+avx512bf16".
+// INVALID_ARGUMENT names an unknown level or feature.
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name);
-// The targets that code is made for unless others are asked for, ascending: each includes the ones before it.
+// The default targets, ascending: each includes the features of the previous ones.
 const std::vector<CpuTarget>& CpuLevels();
+// Whether this machine has all features of `target`.
 bool RunsHere(const CpuTarget& target);
-// The best level that this machine runs.
+// The best level that this machine supports.
 const CpuTarget& HostCpuTarget();
 
-// PIC, small code model, O2; initialises LLVM's X86 back end once.
+// A TargetMachine with PIC, small code model, O2. Initializes LLVM's X86 target once.
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target);
 
 }  // namespace tailor

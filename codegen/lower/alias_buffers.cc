@@ -15,7 +15,7 @@ bool WritesOutput(const KernelPlan& plan, const Statement& statement) {
   return plan.buffers[statement.buffer].kind == BufferKind::kOutput;
 }
 
-// The statement that alone writes outputs, if it is the last of the last stage.
+// The only statement that stores to an output, if it is the last one of the last stage; else null.
 const Statement* OnlyStore(const KernelPlan& plan) {
   if (plan.stages.empty() || plan.stages.back().statements.empty()) return nullptr;
   int64_t stores = 0;
@@ -27,7 +27,7 @@ const Statement* OnlyStore(const KernelPlan& plan) {
   return stores == 1 && WritesOutput(plan, last) ? &last : nullptr;
 }
 
-// Whether each turn of the loops around `store` writes an element of its own.
+// Whether each iteration of the loops around `store` writes a different element.
 bool WritesEachOnce(const KernelPlan& plan, const Statement& store) {
   const std::vector<int>& looped = plan.stages.back().axes;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
@@ -109,11 +109,11 @@ class Reuse {
   bool IsDonated(const host::HostBuffer& buffer) const {
     return buffer.place == Place::kInput && program_.donated[buffer.index];
   }
-  // An output of another type than the input would be in memory that its caller knows as the other type.
+  // An aliased output needs the input's dtype: the caller knows the memory by that dtype.
   bool IsOfItsType(const host::HostBuffer& output, const host::HostBuffer& from) const {
     return program_.buffers[from.index].dtype == output.dtype;  // inputs are the first buffers
   }
-  // And is in no input's memory yet.
+  // Whether the runtime places this output, and it does not alias an input yet.
   bool IsPlacedByRuntime(const host::HostBuffer& buffer) const {
     if (buffer.place != Place::kOutput || program_.memory_of[buffer.index] >= 0) return false;
     const std::vector<int>& numbers = program_.output_numbers;
@@ -123,7 +123,7 @@ class Reuse {
 
   const std::vector<KernelPlan>& kernels_;
   host::HostProgram& program_;
-  std::set<int> written_;  // buffers that a launch before has written
+  std::set<int> written_;  // buffers that an earlier launch has written
 };
 
 }  // namespace

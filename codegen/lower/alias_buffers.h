@@ -1,4 +1,4 @@
-// Kernels that write over what they read (DISC section 4.2.2: reuse of buffers of equal shape).
+// Aliases the outputs of kernels with their inputs (DISC section 4.2.2: reuse of buffers of equal shape).
 #ifndef TAILOR_CODEGEN_LOWER_ALIAS_BUFFERS_H_
 #define TAILOR_CODEGEN_LOWER_ALIAS_BUFFERS_H_
 
@@ -9,16 +9,17 @@
 
 namespace tailor::lower {
 
-// Whether output buffer `output` of `plan` may be the memory of input buffer `input`: both have the same dims and
-// width, every element of the input is read at the one index where the output is written, in the last statement of the
-// last stage, which writes each element once and is the only one that writes outputs. Earlier stages have then read
-// all that they need of a row, and what the last one stores depends on what it reads there: emitters may go on treating
-// the two as memory apart.
+// Whether output buffer `output` of `plan` may alias input buffer `input`. Both have the same dims and element width.
+// Every element of the input is read only at the index at which the output is written, in the last statement of the
+// last stage. That statement writes each element once and is the only store to an output. Earlier stages have then
+// finished reading the row, and the stored value depends on the element read. So emitters may treat the two as disjoint
+// memory.
 bool CanAlias(const KernelPlan& plan, int input, int output);
 
-// Gives workspace blocks that a launch begins to write the memory of blocks, or of donated inputs, that it is the last
-// to read, where its kernel (of `kernels`, by Launch::kernel) may write over them. Outputs that the runtime would place
-// take that of donated inputs likewise (HostProgram::memory_of). Blocks are numbered anew, in order of buffers.
+// Aliases the outputs of each launch with inputs that it reads last. Output: a workspace block first used by this
+// launch; input: a block or a donated input. CanAlias must hold for the launch's kernel (`kernels`, by Launch::kernel).
+// Outputs placed by the runtime alias donated inputs in the same way (HostProgram::memory_of). Renumbers blocks in
+// order of buffers.
 void AliasBuffers(const std::vector<KernelPlan>& kernels, host::HostProgram& program);
 
 }  // namespace tailor::lower

@@ -71,7 +71,7 @@ class Chain {
     }
   }
 
-  // What kernel `k` hands the next.
+  // Adds the block that holds the rows that kernel `k` passes to the next.
   void AddBlock(size_t k) {
     const Buffer& whole = kernels_[k].plan.buffers[buffers_[k].size() - 1];
     assert(whole.kind == BufferKind::kOutput);
@@ -83,7 +83,7 @@ class Chain {
   }
 
   std::vector<LoweredKernel> kernels_;
-  std::vector<std::vector<int>> buffers_, dims_;  // by kernel: numbers in the chain
+  std::vector<std::vector<int>> buffers_, dims_;  // by kernel: indices in the chain
   LoweredKernel chain_;
 };
 

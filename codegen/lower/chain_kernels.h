@@ -1,4 +1,4 @@
-// Lowered kernels of a FusionPlan's chain become one.
+// Combines the lowered kernels of a FusionPlan's chain into one kernel.
 #ifndef TAILOR_CODEGEN_LOWER_CHAIN_KERNELS_H_
 #define TAILOR_CODEGEN_LOWER_CHAIN_KERNELS_H_
 
@@ -8,8 +8,8 @@
 
 namespace tailor::lower {
 
-// Requires: `kernels` begins with a contraction whose m axis was kept; each writes one value, which it stores row by
-// row for the next alone to read. The chain has their other operands, each kernel's apart, and all their faults in
+// Requires: the first of `kernels` is a contraction whose m axis was kept; each writes one value, row by row, that only
+// the next one reads. The chain has all their other operands, not shared between kernels, and all their faults in
 // order.
 LoweredKernel ChainKernels(std::vector<LoweredKernel> kernels);
 

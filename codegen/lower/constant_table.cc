@@ -13,7 +13,7 @@ namespace {
 using Constant = LoweredProgram::Constant;
 
 size_t HashOf(const Constant& constant) {
-  constexpr uint64_t kSampled = 64;  // bytes at the end: tables begin alike more often
+  constexpr uint64_t kSampled = 64;  // bytes hashed, at the end: tables often have equal beginnings
   const uint64_t bytes = std::min(kSampled, constant.data.size);
   const absl::string_view last(static_cast<const char*>(constant.data.data) + (constant.data.size - bytes), bytes);
   return absl::HashOf(constant.type.dtype, constant.layout, constant.transpose, constant.data.size, last);

@@ -1,5 +1,5 @@
-// The constants of a compilation, each once: those of two versions of a graph, of loops, and what rewrites computed
-// twice have equal bytes, not one address.
+// Deduplicates the constants of a compilation. Versions of a graph, loop regions and repeated rewrites produce
+// constants with equal bytes at different addresses.
 #ifndef TAILOR_CODEGEN_LOWER_CONSTANT_TABLE_H_
 #define TAILOR_CODEGEN_LOWER_CONSTANT_TABLE_H_
 
@@ -12,12 +12,12 @@ namespace tailor::lower {
 
 class ConstantTable {
  public:
-  // The number of `constant` in `constants`, to which it is added if it is not there. All additions to `constants` are
-  // by this function. O(1), but for the bytes of constants that are alike.
+  // The index of `constant` in `constants`; appends it if it is missing. Only this function may append to `constants`.
+  // O(1), plus a comparison of the bytes of similar constants.
   int NumberOf(LoweredProgram::Constant constant, std::vector<LoweredProgram::Constant>& constants);
 
  private:
-  absl::flat_hash_map<size_t, std::vector<int>> alike_;  // by hash of type, layout and some of the bytes
+  absl::flat_hash_map<size_t, std::vector<int>> alike_;  // by hash of type, layout and a sample of the bytes
 };
 
 }  // namespace tailor::lower

@@ -103,7 +103,7 @@ class Joiner {
     return {links_[link].plan, plan_, axis, buffers_[link], first_fault};
   }
 
-  // Which buffer of `link` holds what the link before made.
+  // The buffer of `link` that holds the previous link's result.
   int TakenBy(size_t link) const {
     for (size_t i = 0; i + 1 < links_[link].operands.size(); ++i) {
       if (IsHandedOn(link, i)) return static_cast<int>(i);
@@ -117,7 +117,7 @@ class Joiner {
     return point;
   }
 
-  // A local of f32: its number, and the load of it.
+  // An f32 local: its buffer and a load of it.
   struct Local {
     int buffer = -1;
     ExprId load = -1;
@@ -135,7 +135,7 @@ class Joiner {
   }
   ExprId Cast(ExprId id, DType dtype) { return plan_.exprs[id].dtype == dtype ? id : Op(OpKind::kCast, dtype, {id}); }
 
-  // Without the casts between floats around it: those that only widen, or all.
+  // The operand inside the float-to-float casts around `id`: only widening casts, or all.
   ExprId Inside(ExprId id, bool only_widening) const {
     while (true) {
       const Expr& e = plan_.exprs[id];
@@ -159,7 +159,7 @@ class Joiner {
            Inside(e.args[1], false) == top_.load;
   }
 
-  // `id` with loads of local `e` where the exponentials are.
+  // `id` with its exponentials replaced by loads of local `e`.
   ExprId WithExponentials(ExprId id) {
     if (top_.load < 0) return id;
     const auto [known, added] = replaced_.try_emplace(id, id);
@@ -171,7 +171,7 @@ class Joiner {
     return replaced_[id] = plan_.Add(std::move(e));
   }
 
-  // ---- The parts ----
+  // ---- Stages ----
 
   absl::Status AddScores() {
     const KernelPlan& from = links_[0].plan;
@@ -189,7 +189,7 @@ class Joiner {
     return absl::OkStatus();
   }
 
-  // A matmul's sum as a statement that fills `local`.
+  // A matmul's sum as a statement that stores to `local`.
   Statement CopySum(PlanCopier& copier, const Statement& sum, const Local& local, int axis) {
     return {.buffer = local.buffer,
             .value = copier.Copy(sum.value),
@@ -221,7 +221,7 @@ class Joiner {
         }
       }
     }
-    if (total_.load < 0) return Refuse("the rows take no sum of exponentials of what lies below their maximum");
+    if (total_.load < 0) return Refuse("the rows do not sum exp(x - max(x))");
     return absl::OkStatus();
   }
 
@@ -234,10 +234,10 @@ class Joiner {
         Inside(value, false) == e_.load) {
       return total_ = AddLocal();
     }
-    return Refuse("the rows take more than a maximum, and the sum of exponentials of what lies below it");
+    return Refuse("the rows reduce more than max(x) and the sum of exp(x - max(x))");
   }
 
-  // Reads what the rows hand on as e * weight * scale.
+  // Factors the result of the rows into e * weight * scale.
   absl::Status Split(ExprId id) {
     const Expr e = plan_.exprs[id];
     if (id == e_.load) {
@@ -263,7 +263,7 @@ class Joiner {
   }
 
   static absl::Status NotLinear() {
-    return Refuse("what the rows hand on is not the exponentials times factors of their elements and rows");
+    return Refuse("the result of the rows is not exp(x - max(x)) times factors of elements or rows");
   }
 
   absl::Status AddResult() {
@@ -301,9 +301,9 @@ class Joiner {
   int m_, v_, n_, d_;  // axes of the joined plan
   KernelPlan plan_;
   std::vector<LoweredKernel::Operand> operands_;  // by bound buffer
-  std::vector<int> buffers_[3];                   // by link: its buffers' numbers in the joined plan
+  std::vector<int> buffers_[3];                   // by link and buffer: the buffer of the joined plan
   LoweredKernel joined_;
-  ExprId made_ = -1;  // what the first matmul hands the rows
+  ExprId made_ = -1;  // the first matmul's result
   ExprId score_ = -1, weight_ = -1, scale_ = -1;
   Local top_, e_, total_;
   std::map<ExprId, ExprId> replaced_;

@@ -1,5 +1,5 @@
-// A chain of matmul, rows and matmul becomes one attention plan (attention.h), where the algebra of the rows allows
-// it.
+// Joins a chain of matmul, rows and matmul into one attention plan (codegen/plan/attention.h), if the algebra of the
+// rows allows it.
 #ifndef TAILOR_CODEGEN_LOWER_JOIN_ATTENTION_H_
 #define TAILOR_CODEGEN_LOWER_JOIN_ATTENTION_H_
 
@@ -10,12 +10,12 @@
 
 namespace tailor::lower {
 
-// `links` are the three kernels of a chain (FusionPlan::chains) as they are lowered for this (GroupForm::kJoined): axes
-// apart, factors read where they are. The rows may take a maximum of any expression, the sum of the exponentials of
-// what lies below it, and hand on these exponentials times factors, each of the element or of the row, at least one of
-// them the sum's inverse. The joined kernel has the links' operands but for what one hands the next, and all their
-// faults in order. Casts between f32 and narrower types that follow the exponential are dropped, those before it stay.
-// FAILED_PRECONDITION: the rows are not of that form; the message says what is in the way.
+// `links` are the three kernels of a chain (FusionPlan::chains), lowered as GroupForm::kJoined: axes not merged,
+// factors not packed. The rows may compute the maximum of any expression, the exponentials of that expression minus the
+// maximum, and the sum of these. Their result must be the exponentials times factors, each per element or per row, at
+// least one of which is the inverse of the sum. The joined kernel has the links' operands, except values passed between
+// links, and all faults in order. Casts between f32 and narrower types after the exponential are dropped, those before
+// it stay. FAILED_PRECONDITION: the rows do not have that form; the message names the obstacle.
 absl::StatusOr<LoweredKernel> JoinAttention(const std::vector<LoweredKernel>& links);
 
 }  // namespace tailor::lower

@@ -12,22 +12,22 @@
 namespace tailor::lower {
 namespace {
 
-// Why kernels for `traits` cannot hold what `plan` computes; empty if they can.
+// The reason why kernels for `traits` do not support `plan`; empty if they do.
 std::string ObstacleOf(const KernelPlan& plan, const TargetTraits& traits) {
   const Attention attention = AttentionOf(plan);
   for (int axis : {attention.d, attention.v}) {
     const DimSize& dim_size = plan.axes[axis].dim_size;
     if (!dim_size.is_constant()) return "the dim size of the factors' rows is not known at compile time";
     if (dim_size.constant == 0) return "the factors' rows have no elements";
-    if (dim_size.constant > traits.joined_dim_size) {
+    if (dim_size.constant > traits.max_attention_row) {
       return absl::StrCat("the factors' rows have ", dim_size.constant, " elements, more than ",
-                          traits.joined_dim_size);
+                          traits.max_attention_row);
     }
   }
   return "";
 }
 
-// Likewise, why they are no one kernel at all.
+// The reason why `chain` cannot be one kernel; empty if it can.
 absl::StatusOr<std::string> ObstacleOf(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                                        const FusionPlan& plan, const std::vector<int>& chain) {
   const absl::StatusOr<LoweredKernel> joined = LowerJoined(graph, facts, plan, chain);

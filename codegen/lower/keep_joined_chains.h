@@ -1,4 +1,4 @@
-// Of a fusion plan's chains, those stay that become one kernel.
+// Removes the chains of a fusion plan that cannot become one kernel.
 #ifndef TAILOR_CODEGEN_LOWER_KEEP_JOINED_CHAINS_H_
 #define TAILOR_CODEGEN_LOWER_KEEP_JOINED_CHAINS_H_
 
@@ -8,8 +8,8 @@
 
 namespace tailor::lower {
 
-// Takes those chains out of `plan` whose groups JoinAttention cannot join, or whose factors have longer rows than
-// TargetTraits::joined_dim_size, and refuses them with the reason: their groups are kernels of their own. Dumps the
+// Removes the chains of `plan` that JoinAttention cannot join, or whose factors have rows longer than
+// TargetTraits::max_attention_row. Records the reason as a refusal; their groups become separate kernels. Dumps the
 // plan as that of program `number`.
 absl::Status KeepJoinedChains(int number, const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                               FusionPlan& plan);

@@ -1,4 +1,4 @@
-// The passes that take a graph to a host program, for the graph itself and for each of its regions.
+// Lowers a graph and each of its regions to host programs.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "codegen/lower/alias_buffers.h"
 #include "codegen/plan/verify_kernel_plan.h"
 #include "fusion/graph_rebuild.h"
-#include "fusion/hand_down_facts.h"
+#include "fusion/propagate_facts.h"
 #include "fusion/joins.h"
 #include "fusion/rewrites.h"
 #include "fusion/split_at_data.h"
@@ -28,7 +28,7 @@
 namespace tailor::lower {
 namespace {
 
-// A loop's body without the outputs that are its arguments as they came, and the numbers of the others.
+// A loop's body without its loop-invariant outputs, and the numbers of the other outputs.
 absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph& body) {
   std::vector<int> numbers;
   const auto add_outputs = [&](Graph& to, absl::Span<const Output> outputs) -> absl::Status {
@@ -45,7 +45,7 @@ absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-// What the checks of `next` call the dim sizes that a value tells, and what the stage before calls that value.
+// Names for the checks of `next`: its data-dependent symbols, and for each the previous stage's name of the value.
 Names NamesOfDataSymbols(const Graph& graph, const Node& rest, const Graph& next) {
   Names names;
   for (size_t i = 0; i < rest.i64s("counts").size(); ++i) {
@@ -57,8 +57,8 @@ Names NamesOfDataSymbols(const Graph& graph, const Node& rest, const Graph& next
   return names;
 }
 
-// A region's checks speak of its arguments: tells whose they are.
-void SayWhere(const Graph& graph, NodeId id, host::HostProgram& program) {
+// Adds the node to the messages of a region's checks, which refer to the region's arguments.
+void AddNodeToMessages(const Graph& graph, NodeId id, host::HostProgram& program) {
   const Node& node = graph.node(id);
   for (int i = 0; i < program.shape_check_count; ++i) {
     ShapeCheck& check = program.checks[i];
@@ -77,7 +77,7 @@ class GraphLowering {
     tables_.winograd = options.winograd && traits_.winograd;
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
-    tables_.join_chains = traits_.joined_dim_size > 0;
+    tables_.join_chains = traits_.max_attention_row > 0;
     at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
       EndPass();
       pass_ = absl::StrCat(phase, " ", pass);
@@ -96,10 +96,10 @@ class GraphLowering {
  private:
   // A stage to be lowered (fusion/split_at_data.h).
   struct Stage {
-    int number;                                        // of its program
+    int number;                                        // program number
     std::shared_ptr<const std::vector<Graph>> stages;  // all of the graph
-    size_t index;                                      // among them
-    Graph graph;                                       // the stage, told what is known before it
+    size_t index;                                      // in `stages`
+    Graph graph;                                       // the stage, with the facts of earlier stages
     ProgramRole role;
     Names informed;
   };
@@ -109,7 +109,7 @@ class GraphLowering {
     return static_cast<int>(tables_.program.programs.size()) - 1;
   }
 
-  // The number of the program. Recursion is as deep as regions are nested.
+  // Lowers `whole` and returns its program number. Recursion depth: nesting depth of regions.
   absl::StatusOr<int> Lower(const Graph& whole, ProgramRole role) {
     if (role.body && role.numbers.empty()) {
       TAILOR_ASSIGN_OR_RETURN(auto body, WithoutInvariants(whole));
@@ -124,7 +124,7 @@ class GraphLowering {
     return number;
   }
 
-  // Lowers the stage, and all behind it.
+  // Lowers the stage and all later stages.
   absl::Status LowerStages(Stage first) {
     std::optional<Stage> stage = std::move(first);
     while (stage) {
@@ -141,7 +141,7 @@ class GraphLowering {
     return absl::OkStatus();
   }
 
-  // `next` is the stage that is left to be lowered.
+  // Lowers one stage; sets `next` to the stage that remains to be lowered.
   absl::Status LowerStage(Stage& stage, std::optional<Stage>& next) {
     TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "facts"));
     TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(stage.graph));
@@ -153,7 +153,7 @@ class GraphLowering {
     if (stage.role.versions) {
       TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(stage.graph, facts));
       if (version && choices_ < kMostChoices) return LowerVersions(stage, *version, facts);
-      if (version) SayVersions(stage.graph, *version, "one version: there are 4 choices before");
+      if (version) AddVersionFacts(stage.graph, *version, "one version: there are 4 choices before");
       stage.role.versions = !version;
     }
     TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(stage.graph, facts, at_pass_));
@@ -165,16 +165,16 @@ class GraphLowering {
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
       const Node& node = rewritten.node(id);
       if (node.op == OpKind::kContinuation) {
-        TAILOR_ASSIGN_OR_RETURN(Graph informed, HandDownFacts(rewritten, facts, id, *behind));
+        TAILOR_ASSIGN_OR_RETURN(Graph informed, PropagateFacts(rewritten, facts, id, *behind));
         Names names = NamesOfDataSymbols(rewritten, node, *behind);
         next = {NewProgram(), stage.stages, stage.index + 1, std::move(informed), inner, std::move(names)};
         return next->number;
       }
-      TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
+      TAILOR_ASSIGN_OR_RETURN(const Graph inside, PropagateFacts(rewritten, facts, id, region));
       absl::StatusOr<int> lowered = Lower(inside, inner);
       TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
       if (lowered.ok()) {
-        for (int program : WithVersions(*lowered)) SayWhere(rewritten, id, tables_.program.programs[program]);
+        for (int program : WithVersions(*lowered)) AddNodeToMessages(rewritten, id, tables_.program.programs[program]);
         return lowered;
       }
       return WithNode(
@@ -192,12 +192,12 @@ class GraphLowering {
     return absl::OkStatus();
   }
 
-  void SayVersions(const Graph& graph, const JoinedVersion& version, const char* how) {
+  void AddVersionFacts(const Graph& graph, const JoinedVersion& version, const char* how) {
     tables_.program.facts.push_back(absl::StrCat(JoinsText(graph, version), " (", how, ")"));
   }
 
-  // The stage's program becomes a choice of two, each with all stages behind it, or, where there can be no joined
-  // version, a call of the general one.
+  // Makes the stage's program a choice between two programs, each with all later stages. If the joined version is
+  // impossible, it calls the general one.
   absl::Status LowerVersions(const Stage& stage, const JoinedVersion& version, const ShapeFacts& facts) {
     ++choices_;
     host::HostProgram choice;
@@ -212,7 +212,7 @@ class GraphLowering {
     choice.versions.emplace();
     choice.versions->general = choice.versions->joined = general;
     if (joined.program >= 0) choice.versions->joined = joined.program, choice.versions->equal = version.equal;
-    SayVersions(stage.graph, version, joined.why);
+    AddVersionFacts(stage.graph, version, joined.why);
     const host::HostProgram& described = tables_.program.programs[general];
     choice.outermost = described.outermost;
     choice.own_workspace = described.own_workspace;
@@ -225,7 +225,7 @@ class GraphLowering {
     return absl::OkStatus();
   }
 
-  // The joined version, or -1, which leaves no trace in the tables; and what the facts say of it.
+  // The program of the joined version, or -1 (then nothing is left in the tables), and the text for the facts.
   struct Joined {
     int program = -1;
     const char* why;
@@ -250,7 +250,7 @@ class GraphLowering {
     return Joined{joined, "in one of 2 versions"};
   }
 
-  // The program, or its versions.
+  // The program numbers of the versions of program `number`, or the program itself.
   std::vector<int> WithVersions(int number) const {
     const auto& versions = tables_.program.programs[number].versions;
     if (!versions) return {number};
@@ -273,7 +273,7 @@ class GraphLowering {
     }
   }
 
-  // What was visited since the last pass began is its share.
+  // Attributes the visits since its start to the current pass.
   void EndPass() {
     const uint64_t visits = Visits() - std::exchange(visits_before_, Visits());
     if (pass_.empty()) return;
@@ -282,15 +282,15 @@ class GraphLowering {
     entry->visits += visits;
   }
 
-  // Each lowers all stages behind it twice, the general one without choices of its own.
+  // Limit: each choice lowers all later stages twice, the general version without further choices.
   static constexpr int kMostChoices = 4;
 
   const TargetTraits& traits_;
   AtPass at_pass_;
-  std::string pass_;  // that runs
+  std::string pass_;  // the running pass
   uint64_t visits_before_ = 0;
   std::vector<PassVisits> visits_;
-  int choices_ = 0;  // programs of two versions
+  int choices_ = 0;  // number of programs with two versions
   LoweringTables tables_;
 };
 

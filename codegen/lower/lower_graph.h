@@ -1,4 +1,4 @@
-// From a graph to kernel plans and the host programs that launch them.
+// Lowers a graph to kernel plans and the host programs that launch them.
 #ifndef TAILOR_CODEGEN_LOWER_LOWER_GRAPH_H_
 #define TAILOR_CODEGEN_LOWER_LOWER_GRAPH_H_
 
@@ -13,9 +13,9 @@
 namespace tailor::lower {
 
 struct LowerOptions {
-  std::vector<bool> donated;    // by input: whether runs may write its memory; none where it is shorter
+  std::vector<bool> donated;    // by input: whether runs may overwrite its memory; missing entries: false
   bool versions = true;         // HostProgram::versions
-  bool offer_products = false;  // plain matmuls are offered to the runtime (HostProgram::matmuls)
+  bool offer_products = false;  // offer external gemms to a product provider (HostProgram::gemms)
   bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
   AtPass at_pass;
 };

@@ -23,11 +23,11 @@ namespace {
 
 DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
-// What a group becomes.
+// The kind of kernel that a group becomes.
 enum class GroupForm : uint8_t {
   kStandalone,
-  kLink,    // of a chain, whose kernels share blocks of rows: keeps its rows apart from the batch
-  kJoined,  // a part of one kernel: keeps all axes apart, and reads its operands where they are
+  kLink,    // part of a chain that runs on blocks of rows: row axis and batch axes not merged
+  kJoined,  // part of a joined kernel: no axes merged, operands not packed
 };
 
 class GroupLowering {
@@ -106,7 +106,7 @@ class GroupLowering {
     return index;
   }
 
-  // The index of the element that the loops have reached along `axis`: a scan may start at the end.
+  // The element index along `axis` for the current iteration; reversed scans start at the end.
   ExprId Along(int axis) {
     const ExprId step = values_.Axis(axis);
     const bool scanned = group_.kind == GroupKind::kScan && group_.axes[axis].tile;
@@ -114,7 +114,7 @@ class GroupLowering {
     return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].dim_size - 1), step);
   }
 
-  // The node of the group that the loops compute for `output`, which may be views of it, and the store index.
+  // The node that the loops compute for `output`, which may be a view of it, and the store index.
   std::pair<Value, Index> SourceOf(Value output) {
     std::vector<NodeId> views;
     Value base = group_.trailing_views.empty() ? output : Value{group_.trailing_views.back(), 0};
@@ -148,7 +148,7 @@ class GroupLowering {
     for (int level = 0; level < stages.count; ++level) {
       values_.NextStage();
       Stage per_row, per_element{.axes = tile_axes_};
-      std::vector<std::pair<Value, Statement>> finished;  // loadable from the next stage on
+      std::vector<std::pair<Value, Statement>> finished;  // can be loaded from the next stage on
       for (NodeId id : group_.nodes) {
         if (stages.kept.contains(id) && stages.level.at(id) == level) Keep(id, per_element, finished);
       }
@@ -168,7 +168,7 @@ class GroupLowering {
 
   void Keep(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
     const Value v{id, 0};
-    if (IsOutput(id)) {  // stored below anyway; later stages read it back
+    if (IsOutput(id)) {  // stored below; later stages load it
       output_buffer_[id] = OutputBuffer(v);
       finished.push_back({v, {.buffer = output_buffer_[id], .indices = AxesOf(id)}});
       return;
@@ -198,7 +198,7 @@ class GroupLowering {
     finished.push_back({Value{id, 0}, std::move(statement)});
   }
 
-  // The operand's index: the reduced dims walk the reduction's tile axes, the others follow its result.
+  // The operand's index: reduced dims follow the reduction's tile axes, other dims follow its result.
   Index ReducedIndex(NodeId id) {
     const Node& node = graph_.node(id);
     const int rank = graph_.type(node.operands[0]).rank();
@@ -222,8 +222,8 @@ class GroupLowering {
     return index;
   }
 
-  // Later stages load a kept value. A reduction's accumulator is in its accumulator type: a mean divides,
-  // and the result is rounded to its own type.
+  // Makes a kept value available to later stages. A reduction's accumulator has its accumulator type; a mean divides;
+  // the result is rounded to its own type.
   void MakeAvailable(Value value, const Statement& statement) {
     if (statement.reduce_axes.empty()) return values_.Materialize(value, statement.buffer, statement.indices);
     const DType dtype = graph_.type(value).dtype;
@@ -248,7 +248,7 @@ class GroupLowering {
     const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
     const std::vector<int>& axes = group_.axis_of.at(base.node);
     const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
-      const bool unit = group_.axes[tile].dim_size == DimExpr(1);  // no dim of dim size 1 has an axis
+      const bool unit = group_.axes[tile].dim_size == DimExpr(1);  // a dim of size 1 has no axis
       return unit || std::find(axes.begin(), axes.end(), tile) != axes.end();
     });
     Stage& stage = full ? per_element : per_row;
@@ -257,7 +257,7 @@ class GroupLowering {
 
   // ---- Scans ----
 
-  // One loop in order: it combines, and stores what follows from the result so far.
+  // One ordered loop: combines, and stores the values computed from the running result.
   void LowerScan() {
     const Node& node = graph_.node(group_.dominant);
     const Value result{group_.dominant, 0};
@@ -291,7 +291,7 @@ class GroupLowering {
     const DType dtype = dot.results[0].dtype;
     const DType accumulate = AccumulatorOf(dtype);
     if (form_ != GroupForm::kJoined) FillStaging();
-    const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: there is no box
+    const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: no staging buffer
     plan.form = ContractionForm{.m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1};
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RhsOperand(n, k);
@@ -306,7 +306,7 @@ class GroupLowering {
     ExprId result = plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
     if (dtype != accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
     values_.NextStage();
-    values_.EndPlaces();  // of the box, which has what the matmul reads alone
+    values_.EndPlaces();  // of the staging buffer, which only the matmul reads
     values_.Define({group_.dominant, 0}, result);
     Stage epilogue;
     for (Value v : group_.outputs) {
@@ -318,8 +318,8 @@ class GroupLowering {
     plan.stages.push_back(std::move(epilogue));
   }
 
-  // The value of the group that the matmul reads through views, if it computes one; or the lhs itself where
-  // neighbours along K lie pages apart in memory, which no cache likes, and what was copied is read often.
+  // The value to stage: the group's value that the matmul reads through views, if it computes one. Else the lhs itself,
+  // if its stride along K exceeds a page (a poor cache pattern) and the copy is read often.
   std::optional<Value> Staged() const {
     if (windows_) return graph_.node(*windows_).operands[0];
     constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
@@ -341,15 +341,15 @@ class GroupLowering {
     return std::nullopt;
   }
 
-  // The windows that the matmul multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all
-  // channels of images, in f32. With few channels what goes before and after the matmuls costs more than they save,
-  // with few windows so does reading 16 points of the weights instead of nine of them.
+  // The window node that the matmul multiplies, if Winograd's algorithm applies: dense 3 x 3 windows over all channels
+  // of images, in f32. With few channels, the transforms cost more than they save; with few windows, so does reading 16
+  // points of the weights instead of 9.
   std::optional<NodeId> WinogradWindows() const {
     constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
     const Node& dot = graph_.node(group_.dominant);
     if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
     if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
-    if (IsNonFiniteConstant(graph_, dot.operands[1])) return std::nullopt;  // in every point it would be NaN
+    if (IsNonFiniteConstant(graph_, dot.operands[1])) return std::nullopt;  // it would make every point NaN
     const auto view = [&](Value value, OpKind op) -> const Node* {
       const Node& node = graph_.node(value.node);
       return values_.InGroup(value.node) && node.op == op ? &node : nullptr;
@@ -380,7 +380,7 @@ class GroupLowering {
     return moved->operands[0].node;
   }
 
-  // What is boxed is computed by a stage over axes of its own.
+  // Adds the stage that fills the staging buffer, over axes of its own.
   void FillStaging() {
     const std::optional<Value> found = Staged();
     if (!found) return;
@@ -428,7 +428,7 @@ class GroupLowering {
     return index;
   }
 
-  // The rhs is read as panels, but for joined groups: a constant is stored so, anything else is packed first.
+  // The rhs as panels, except in joined groups. Constants are stored in panels, other values are packed first.
   ExprId RhsOperand(int n, int k) {
     const Node& dot = graph_.node(group_.dominant);
     const Value rhs = dot.operands[1];
@@ -455,7 +455,7 @@ class GroupLowering {
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(rhs).dtype, .ref = buffer, .args = index});
   }
 
-  // A plain read of a constant at [..., k, n] or [..., n, k] becomes a read of its panels.
+  // Turns a plain load of a constant at [..., k, n] or [..., n, k] into a load of its panels.
   std::optional<ExprId> ConstantPanels(ExprId id, int n, int k) {
     const Expr load = values_.plan.exprs[id];
     if (load.kind != ExprKind::kLoad || load.predicate >= 0 || load.args.size() < 2) return std::nullopt;
@@ -484,9 +484,9 @@ class GroupLowering {
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
   }
 
-  // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs. What lies in pairs of K is
-  // stored [batch..., ceil(N/16), ceil(K/2), 16] of words that hold two elements, the first in the low half. On devices
-  // halves of rows swap (HalvesSwap).
+  // The packing kernel: [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero-padded. With pairs along K: [batch...,
+  // ceil(N/16), ceil(K/2), 16] of words of two elements, the first in the low half. On devices, halves of rows are
+  // swapped (HasXorSwizzle).
   LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
                            bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
@@ -504,7 +504,7 @@ class GroupLowering {
     const size_t b = batch.size();
     const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
     ExprId within = all[b + 2];
-    if (!pairs_ && HalvesSwap(stored)) {
+    if (!pairs_ && HasXorSwizzle(stored)) {
       const ExprId fours = pack.IndexOp(ExprKind::kIndexFloorDiv, all[b + 1], pack.Dim(4));
       const ExprId swapped = pack.IndexOp(ExprKind::kIndexMod, fours, pack.Dim(2));
       const ExprId moved = pack.IndexOp(ExprKind::kIndexMul, swapped, pack.Dim(kPanelColumns / 2));
@@ -540,7 +540,7 @@ class GroupLowering {
     return Finish(pack);
   }
 
-  // `value`, or zero where `inside` (-1: true) is false. A load is zero there already.
+  // `value`, or zero where `inside` (-1: true) is false. A predicated load is already zero there.
   static ExprId ZeroOutside(ValueLowering& values, ExprId value, ExprId inside) {
     const Expr& e = values.plan.exprs[value];
     if (inside < 0 || (e.kind == ExprKind::kLoad && e.predicate >= 0)) return value;
@@ -549,7 +549,7 @@ class GroupLowering {
     return values.Op(OpKind::kSelect, dtype, {inside, value, zero});
   }
 
-  // The word of two elements of 16 bits.
+  // The 32-bit word of two 16-bit elements.
   static ExprId Pair(ValueLowering& values, ExprId low, ExprId high) {
     const auto word = [&](ExprId element) {
       const ExprId bits = values.Op(OpKind::kBitcast, DType::kU16, {element});
@@ -567,7 +567,7 @@ class GroupLowering {
   const FusionGroup& group_;
   const GroupForm form_;
   const bool pairs_;               // LowerGroupOptions
-  std::optional<NodeId> windows_;  // that the matmul multiplies by Winograd's algorithm
+  std::optional<NodeId> windows_;  // the window node of a Winograd convolution
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;
@@ -584,7 +584,7 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
   return absl::StrCat("g", number, "_", std::string(InfoOf(graph.node(node).op).text));
 }
 
-// Lowering recurses along the nodes of a kernel: one of more nodes is lowered on a thread with a stack of its own.
+// Lowering recurses along a kernel's nodes: kernels with more nodes run on a thread with its own large stack.
 constexpr size_t kFewNodes = 64;
 
 }  // namespace

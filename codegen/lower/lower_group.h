@@ -1,4 +1,4 @@
-// From fusion groups to kernels.
+// Lowers fusion groups to kernels.
 #ifndef TAILOR_CODEGEN_LOWER_LOWER_GROUP_H_
 #define TAILOR_CODEGEN_LOWER_LOWER_GROUP_H_
 
@@ -14,16 +14,16 @@ namespace tailor::lower {
 
 struct LowerGroupOptions {
   bool in_place = false;  // a scatter updates the memory of its operand
-  bool pairs = true;      // panels of bf16 hold pairs (kPairPanels16), else kPanels16
-  bool winograd = false;  // products of 3 x 3 windows may be by codegen/cpu/conv/winograd.h
+  bool pairs = true;      // bf16 panels are kPairPanels16, else kPanels16
+  bool winograd = false;  // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
 };
 // Lowers one group.
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
                                                       const FusionPlan& plan, int group, LowerGroupOptions options);
-// Lowers a chain's groups to one attention plan (codegen/lower/join_attention.h, which has the errors).
+// Lowers a chain's groups to one attention plan. Errors: those of JoinAttention (codegen/lower/join_attention.h).
 absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
                                           const std::vector<int>& chain);
-// Copies `from` to intermediate number `packed`.
+// A kernel that copies `from` to intermediate number `packed`.
 LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed);
 
 }  // namespace tailor::lower

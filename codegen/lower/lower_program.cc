@@ -1,4 +1,4 @@
-// Assembles a host program: one launch per lowered kernel, one call per control node, buffers for the values between.
+// Assembles a host program: one launch per lowered kernel, one call per control node, and buffers for values.
 #include "codegen/lower/lower_program.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class ProgramLowering {
     host_.outermost = role_.outermost;
     host_.donated = role_.donated;
     host_.donated.resize(graph_.inputs().size(), false);
-    if (role_.own_workspace) host_.own_workspace = tables_.grown_blocks++;
+    if (role_.own_workspace) host_.own_workspace = tables_.growable_blocks++;
     NumberOutputs();
     PlaceInputs();
     PlaceOutputs();
@@ -98,14 +98,14 @@ class ProgramLowering {
 
   int step() const { return static_cast<int>(host_.steps.size()); }
 
-  // The buffer is needed at the step to come, and so is whatever memory a result may turn out to be.
+  // Extends the lifetime of the buffer, and of all buffers that it may alias, to the next step.
   int Use(int id) {
     host_.buffers[id].last_step = step();
     for (int behind : behind_[id]) Use(behind);
     return id;
   }
 
-  // A product of long dim sizes may outgrow what an expression holds.
+  // The product of large dim sizes may overflow a DimExpr.
   absl::Status CheckSizes() const {
     for (const host::HostBuffer& buffer : host_.buffers) {
       if (host::BytesOf(buffer).valid()) continue;
@@ -123,7 +123,7 @@ class ProgramLowering {
                                                            : host::HostProgram::Output::kRuntime;
   }
 
-  // The rest's outputs have the numbers that it says, this program's the others.
+  // Outputs of the continuation have the numbers in its attribute, outputs of this program the others.
   void NumberOutputs() {
     std::vector<int64_t> of_continuation;
     for (const Node& node : graph_.nodes()) {
@@ -152,7 +152,7 @@ class ProgramLowering {
     }
   }
 
-  // Every output is a computed value of its own (the rewrites saw to it): its kernel writes there.
+  // Every output is a separate computed value (SeparateOutputs): its kernel writes to the output's memory.
   void PlaceOutputs() {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Value v = graph_.outputs()[i].value;
@@ -171,8 +171,8 @@ class ProgramLowering {
     }
   }
 
-  // Where `v`, output `number`, is a donated input after one or more scatters, and nothing else reads what they update,
-  // they update that input's memory.
+  // If `v`, output `number`, is a donated input after one or more scatters, and only these read their operands, the
+  // scatters update the input's memory.
   void UpdateDonated(Value v, int number) {
     Value from = v;
     std::vector<Value> between;
@@ -187,14 +187,14 @@ class ProgramLowering {
     for (Value updated : between) buffer_of_[updated] = buffer_of_.at(v);
   }
 
-  // Whether `reader` alone reads `v`, once, and it is no output.
+  // Whether `reader` is the only reader of `v`, reads it once, and `v` is no output.
   bool IsOnlyRead(Value v, NodeId reader) const {
     const auto& operands = graph_.node(reader).operands;
     return !uses_.stored(v.node) && uses_.users(v.node).size() == 1 &&
            std::count(operands.begin(), operands.end(), v) == 1;
   }
 
-  // Whether a loop's body makes `v` by updating its argument, which nothing else reads.
+  // Whether `v` is a scatter into argument `argument` of a loop's body that nothing else reads.
   bool IsUpdateOf(Value v, int argument) const {
     if (!role_.body || !IsScatter(graph_.node(v.node))) return false;
     const Value before{graph_.inputs()[argument], 0};
@@ -229,7 +229,7 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  // The group's kernels, and in their place, where the runtime takes it, the matmul and what the group computes of it.
+  // Adds an external gemm and the loops after it, and the group's kernels as the alternative if the runtime declines.
   absl::Status AddOfferedGemm(int g, const OfferedGemm& offered, std::vector<LoweredKernel> kernels) {
     const int number = static_cast<int>(host_.gemms.size());
     const auto add_launch = [&](LoweredKernel kernel, host::Step::When when) {
@@ -268,7 +268,7 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  // Where `loop` can compute what it stores over `matmul`, that is made there.
+  // If the output of `loop` can alias the gemm's result, the gemm writes to the output's memory.
   void ShareMemory(Value gemm, const LoweredKernel& loop) {
     if (buffer_of_.contains(gemm)) return;  // it is an output
     const auto reads = [&](const LoweredKernel::Operand& operand) { return operand.value == gemm; };
@@ -279,7 +279,7 @@ class ProgramLowering {
     }
   }
 
-  // First what the links' matmuls have packed, then the chain.
+  // Adds the packing kernels of the links' matmuls, then the chain.
   absl::Status AddChain(const std::vector<int>& chain) {
     packed_.clear();
     if (tables_.join_chains) {
@@ -305,7 +305,7 @@ class ProgramLowering {
 
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
     const Node& node = graph_.node(operand.value.node);
-    // Artifacts hold panels in one layout; a device that reads another makes it.
+    // Artifacts have one panel layout per dtype; a device that needs another converts it.
     const bool panels = operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kPairPanels16;
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
                                       graph_.constant_data(operand.value.node),
@@ -330,7 +330,7 @@ class ProgramLowering {
 
   int BufferOf(Value v) { return BufferOf({.value = v, .dtype = graph_.type(v).dtype, .shape = graph_.type(v).shape}); }
 
-  // Recurses along the expressions: the text of many is written on a thread with a stack of its own.
+  // Text() recurses along expressions: large plans are printed on a thread with its own large stack.
   static std::string TextOf(const KernelPlan& plan) {
     constexpr size_t kFewExpressions = 256;
     if (plan.exprs.size() <= kFewExpressions) return plan.Text();
@@ -350,7 +350,7 @@ class ProgramLowering {
     return it->second;
   }
 
-  // Operands become buffers; the launch's step number extends their lives.
+  // Operands become buffers; the launch's step extends their lifetimes.
   void AddLaunch(LoweredKernel kernel) {
     host::Launch launch{.name = kernel.plan.name};
     for (const LoweredKernel::Operand& operand : kernel.operands) launch.buffers.push_back(BufferOf(operand));
@@ -375,7 +375,7 @@ class ProgramLowering {
     return absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}));
   }
 
-  // Of what a loop returns as it got it: that of the operand, whatever the loop's result calls it.
+  // The shape of `v`; a loop-invariant result has the shape of the operand.
   Shape ShapeOf(Value v) const {
     const auto kept = kept_.find(v);
     return kept == kept_.end() ? Canonical(graph_.type(v).shape) : ShapeOf(kept->second);
@@ -395,12 +395,12 @@ class ProgramLowering {
   static std::vector<host::HostProgram::Output> SourcesOf(const std::vector<std::vector<bool>>& data_dependent) {
     std::vector<host::HostProgram::Output> sources;
     for (const std::vector<bool>& dim_sizes : data_dependent) {
-      sources.push_back(Any(dim_sizes) ? host::HostProgram::Output::kGrows : host::HostProgram::Output::kCaller);
+      sources.push_back(Any(dim_sizes) ? host::HostProgram::Output::kGrowable : host::HostProgram::Output::kCaller);
     }
     return sources;
   }
 
-  // A result of a call that lies where the call leaves it.
+  // Adds the buffer of a call's result whose memory the call determines.
   int AddResult(NodeId id, int r, bool data_dependent, std::vector<int> behind) {
     const TensorType& type = graph_.type({id, r});
     const int result = AddBuffer(Place::kResult, r, type.dtype, type.shape);
@@ -440,7 +440,7 @@ class ProgramLowering {
         std::vector<int> behind = {argument.buffer};
         for (int place = 0; place < 2; ++place) {
           if (grown) {
-            carried.grown[place] = tables_.grown_blocks++;
+            carried.grown[place] = tables_.growable_blocks++;
           } else {
             carried.places[place] = AddBlock(graph_.type(result).dtype, graph_.type(result).shape);
             behind.push_back(carried.places[place]);
@@ -455,8 +455,8 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  // Where a loop may update its argument: the operand's own memory if nothing else wants it, else a copy. What an
-  // earlier loop returned as it came has the memory of that loop's operand, which others may read.
+  // The buffer in which a loop may update its argument: the operand's memory if nothing else needs it, else a copy. A
+  // loop-invariant result of an earlier loop aliases that loop's operand, which others may read.
   int PlaceToUpdate(NodeId id, int argument) {
     const Value operand = graph_.node(id).operands[argument];
     if (graph_.node(operand.node).op != OpKind::kConstant && !shared_.contains(operand) &&
@@ -484,7 +484,7 @@ class ProgramLowering {
       const TensorType& type = node.results[r];
       host::Call::Result result{.shape = Canonical(type.shape)};
       if (Any(data_dependent[r])) {
-        result.grown = tables_.grown_blocks++;
+        result.grown = tables_.growable_blocks++;
         AddResult(id, static_cast<int>(r), true, {});
       } else {
         result.place = AddBlock(type.dtype, type.shape);
@@ -498,7 +498,7 @@ class ProgramLowering {
 
   absl::Status AddContinuation(NodeId id) {
     const Node& node = graph_.node(id);
-    host::Call call{.kind = host::Call::Kind::kContinuation, .name = "rest"};
+    host::Call call{.kind = host::Call::Kind::kContinuation, .name = "continuation"};
     TAILOR_ASSIGN_OR_RETURN(const int program, lower_region_(id, 0,
                                                              {.versions = role_.versions,
                                                               .own_workspace = true,
@@ -533,12 +533,12 @@ class ProgramLowering {
   host::HostProgram host_;
   std::vector<int> continuation_numbers_;
   std::map<Value, int> buffer_of_;
-  std::map<Value, Value> kept_;             // a loop's results that are their operands, in place or as they came
-  std::set<Value> shared_;                  // those that came so
+  std::map<Value, Value> kept_;             // loop results that alias their operands: in-place or loop-invariant
+  std::set<Value> shared_;                  // the loop-invariant ones
   std::map<int, int> constant_buffers_;     // by constant index
   std::map<int, int> packed_;               // by number
-  std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may be
-  std::set<int> data_dependent_;            // results with dim sizes that their call tells
+  std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may alias
+  std::set<int> data_dependent_;            // results with data-dependent dims
   int workspace_blocks_ = 0;
 };
 

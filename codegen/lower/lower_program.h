@@ -14,38 +14,38 @@
 
 namespace tailor::lower {
 
-// What is common to all programs of a compilation.
+// The tables shared by all programs of a compilation.
 struct LoweringTables {
   LoweredProgram program;
   absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
   ConstantTable constants;                          // of `program`
-  int grown_blocks = 0;                             // numbers given to memory that grows during a run
-  bool offer_products = false;                      // to the runtime, which may compute them itself
+  int growable_blocks = 0;                          // number of blocks that grow during a run
+  bool offer_products = false;                      // offer external gemms to a product provider
   bool pairs = true;                                // LowerGroupOptions::pairs
   bool winograd = false;                            // LowerGroupOptions::winograd
-  bool join_chains = false;                         // a chain is one kernel (LowerJoined)
+  bool join_chains = false;                         // a chain becomes one kernel (LowerJoined)
   bool rows_in_place = true;                        // TargetTraits::rows_in_place
   bool external_f16_gemm = false;                   // TargetTraits::external_f16_gemm
 };
 
 // How a program is called.
 struct ProgramRole {
-  bool body = false;           // of a loop: outputs are its arguments after one turn
+  bool body = false;           // of a loop: outputs are the arguments of the next iteration
   bool outermost = false;      // HostProgram::outermost
-  bool versions = false;       // there may be two of it, HostProgram::versions
+  bool versions = false;       // may have two versions, HostProgram::versions
   bool own_workspace = false;  // HostProgram::own_workspace
-  // By output number; outputs beyond it, and all those of the program that a run calls, are the runtime's.
+  // By output number. Missing entries, and all outputs of the program that a run calls, are the runtime's.
   std::vector<host::HostProgram::Output> outputs;
-  std::vector<int> numbers;   // of this program's outputs among those; empty: in order
+  std::vector<int> numbers;   // output numbers of this program's outputs; empty: in order
   std::vector<bool> donated;  // HostProgram::donated
 };
 
-// Lowers region `region` of node `id`, or where `id` is a `rest` the next stage, now or later, and gives its program's
-// number.
+// Lowers region `region` of node `id`, or the next stage if `id` is a continuation; it may defer the work. Returns the
+// program number.
 using LowerRegion = std::function<absl::StatusOr<int>(NodeId id, int region, const ProgramRole& role)>;
 
-// `graph`, one stage of a graph (fusion/split_at_data.h), has been rewritten. `next` is the stage that its `rest` node
-// calls, nullptr where it has none.
+// Requires: `graph` is one stage (fusion/split_at_data.h), rewritten. `next` is the stage that its continuation calls;
+// nullptr: none.
 absl::StatusOr<host::HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
                                                const ProgramRole& role, const Graph* next,
                                                const LowerRegion& lower_region, LoweringTables& tables);

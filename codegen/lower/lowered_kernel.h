@@ -1,4 +1,4 @@
-// A kernel plan with the graph values that its buffers stand for.
+// A kernel plan with the graph values of its buffers.
 #ifndef TAILOR_CODEGEN_LOWER_LOWERED_KERNEL_H_
 #define TAILOR_CODEGEN_LOWER_LOWERED_KERNEL_H_
 
@@ -11,10 +11,10 @@
 
 namespace tailor::lower {
 
-// One use of a kernel as lowered from a group. A contraction with a dynamic right operand gives two: packing it
-// into panels, then the product; the packed block is an intermediate that no graph value names.
+// One use of a kernel, lowered from a group. A contraction whose rhs is not constant gives two: packing the rhs into
+// panels, then the matmul. The packed block is an intermediate without a graph value.
 struct LoweredKernel {
-  // What a buffer of the plan stands for: a value of the graph, or intermediate number `packed` of this group.
+  // The meaning of a buffer of the plan: a value of the graph, or intermediate number `packed` of this group.
   struct Operand {
     Value value;
     int packed = -1;

@@ -1,4 +1,4 @@
-// What lowering hands to the targets: kernel plans, host programs, constants.
+// The result of lowering, independent of targets: kernel plans, host programs, constants.
 #ifndef TAILOR_CODEGEN_LOWER_LOWERED_PROGRAM_H_
 #define TAILOR_CODEGEN_LOWER_LOWERED_PROGRAM_H_
 
@@ -13,7 +13,7 @@
 
 namespace tailor::lower {
 
-// What a compilation consists of before a target is chosen.
+// The program of a compilation before a target is chosen.
 struct LoweredProgram {
   struct Constant {
     std::string name;  // may be empty or repeated
@@ -23,8 +23,8 @@ struct LoweredProgram {
     bool transpose = false;  // the last two dims are swapped before packing
   };
   std::vector<KernelPlan> kernels;          // distinct; equal plans are emitted once
-  std::vector<host::HostProgram> programs;  // [0] is what a run calls; the others are regions
-  std::vector<std::string> facts;           // of the graph itself, a line each
+  std::vector<host::HostProgram> programs;  // [0] is the one that a run calls; others are regions and stages
+  std::vector<std::string> facts;           // of the whole graph, one per line
   std::vector<Constant> constants;          // by constant index, of all programs
   std::vector<PassVisits> visits;           // by pass, in the order of their first runs
 };

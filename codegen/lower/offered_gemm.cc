@@ -16,7 +16,7 @@ LoweredKernel::Operand RowMajor(const Graph& graph, Value v) {
   return {.value = v, .dtype = graph.type(v).dtype, .shape = graph.type(v).shape};
 }
 
-// What is in memory where `v` is: itself, or what the group reads as `v` through reshapes.
+// The value in memory with the elements of `v`: itself, or the value that the group reads as `v` through reshapes.
 std::optional<Value> InMemory(const Graph& graph, const FusionGroup& group, Value v) {
   while (Contains(group.nodes, v.node)) {
     if (graph.node(v.node).op != OpKind::kReshape) return std::nullopt;
@@ -34,12 +34,12 @@ void SetStrides(const DimExpr& rows, const DimExpr& columns, bool transposed, Di
   strides[2] = transposed ? rows : DimExpr(1);
 }
 
-// Where the kernel reads a constant's panels, they are the rhs.
+// Sets the rhs; if the kernel reads a constant's panels, the rhs is in panels too.
 bool SetRhs(const Graph& graph, const FusionGroup& group, const std::vector<LoweredKernel>& kernels,
             OfferedGemm& gemm) {
   const Node& dot = graph.node(group.dominant);
   const Value rhs = dot.operands[1];
-  if (kernels.size() > 1) {  // the first packs it
+  if (kernels.size() > 1) {  // the first one packs the rhs
     const std::optional<Value> source = InMemory(graph, group, rhs);
     if (!source) return false;
     gemm.rhs = RowMajor(graph, *source);
@@ -105,7 +105,7 @@ std::vector<FusionGroup> GroupsAfterGemm(const Graph& graph, const FusionGroup& 
     if (output.node == group.dominant) continue;
     std::set<NodeId> nodes = {output.node};
     std::set<Value> inputs;
-    for (auto id = group.nodes.rbegin(); id != group.nodes.rend(); ++id) {  // users come before what they use
+    for (auto id = group.nodes.rbegin(); id != group.nodes.rend(); ++id) {  // users before their operands
       if (!nodes.contains(*id)) continue;
       for (const Value operand : graph.node(*id).operands) {
         if (operand.node != group.dominant && Contains(group.nodes, operand.node)) {

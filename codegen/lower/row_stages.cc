@@ -7,7 +7,7 @@
 namespace tailor::lower {
 namespace {
 
-// Recomputing costs more than a store and a load beyond this many rough cycles a vector.
+// Above this many estimated cycles per vector, recomputing costs more than a store and a load.
 constexpr int kKeepCost = 5;
 
 bool IsReduction(const Graph& graph, NodeId id) { return InfoOf(graph.node(id).op).fusion == FusionClass::kReduction; }
@@ -46,7 +46,7 @@ RowStages PlanRowStages(const Graph& graph, const FusionGroup& group) {
   std::set<NodeId> outputs;
   for (Value v : group.outputs) outputs.insert(v.node);
 
-  std::map<NodeId, int> cost;  // of computing a node inside one stage
+  std::map<NodeId, int> cost;  // estimated cycles to compute a node within one stage
   std::map<NodeId, std::vector<NodeId>> users;
   for (NodeId id : group.nodes) {
     int level = 0;
@@ -66,7 +66,7 @@ RowStages PlanRowStages(const Graph& graph, const FusionGroup& group) {
     if (IsReduction(graph, id)) stages.reductions.push_back(id);
   }
 
-  // From the ends backwards: in which stages each node's value is wanted.
+  // Backwards from the outputs: the stages that need each node's value.
   std::map<NodeId, std::set<int>> wanted;
   for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
     const NodeId id = *it;
@@ -85,7 +85,7 @@ RowStages PlanRowStages(const Graph& graph, const FusionGroup& group) {
     }
   }
   for (NodeId id : group.nodes) {
-    const bool ends_row = IsReduction(graph, id) && outputs.contains(id);  // stored once it is known
+    const bool ends_row = IsReduction(graph, id) && outputs.contains(id);  // stored when the reduction is complete
     stages.count = std::max(stages.count, stages.level[id] + (ends_row ? 2 : 1));
   }
   return stages;

@@ -1,6 +1,6 @@
-// Orders the work of a row group into stages (AStitch section 3: hierarchical stitching). A reduction
-// depends on those before it only through their per-row results, so each value has a level: how many
-// reductions lie before it. Level k runs as stage k.
+// Orders the nodes of a row group into stages (AStitch section 3: hierarchical stitching). A reduction depends on
+// earlier ones only through their per-row results, so each value has a level: the number of reductions before it. Level
+// k runs as stage k.
 #ifndef TAILOR_CODEGEN_LOWER_ROW_STAGES_H_
 #define TAILOR_CODEGEN_LOWER_ROW_STAGES_H_
 
@@ -14,10 +14,10 @@
 namespace tailor::lower {
 
 struct RowStages {
-  std::map<NodeId, int> level;     // of each node of the group: the stage that can compute it
+  std::map<NodeId, int> level;     // per node of the group: the first stage that can compute it
   std::vector<NodeId> reductions;  // topological
-  std::set<NodeId> kept;           // computed once, kept in a row buffer (or the output) for later stages
-  int count = 0;                   // stages
+  std::set<NodeId> kept;           // computed once and kept in a row buffer (or output) for later stages
+  int count = 0;                   // number of stages
 };
 
 RowStages PlanRowStages(const Graph& graph, const FusionGroup& group);

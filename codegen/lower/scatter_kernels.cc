@@ -15,7 +15,7 @@ int OutputBuffer(const Graph& graph, Value v, ValueLowering& values) {
                           {.value = v, .dtype = type.dtype, .shape = type.shape});
 }
 
-// A loop that stores `x`; `add_output` adds the buffer where.
+// A loop that stores `x` to the buffer that `add_output` adds.
 template <typename AddOutput>
 ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, Value x,
                    AddOutput add_output) {
@@ -36,7 +36,7 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
   const Node& node = graph.node(group.dominant);
   const Value x = node.operands[0], indices = node.operands[1];
   std::vector<int> ordered;
-  Index number, covered;  // of an update, and within it
+  Index number, covered;  // number: of the update; covered: index within it
   for (size_t a = 0; a < group.axes.size(); ++a) {
     const bool tile = group.axes[a].tile;
     values.plan.axes.push_back(
@@ -48,7 +48,7 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
   for (int64_t d = 0; d < *graph.type(indices).shape.back().constant(); ++d) {
     Index position = number;
     position.push_back(values.Dim(d));
-    target.push_back(values.EntryIndex(group.dominant, x, d, values.At(indices, position)));
+    target.push_back(values.GatherIndexOf(group.dominant, x, d, values.At(indices, position)));
   }
   target.insert(target.end(), covered.begin(), covered.end());
   update.insert(update.end(), covered.begin(), covered.end());

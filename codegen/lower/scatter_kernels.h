@@ -1,4 +1,4 @@
-// A scatter group as two kernels on one output, and copying by itself.
+// Lowers a scatter group to two kernels on one output; also lowers plain copies.
 #ifndef TAILOR_CODEGEN_LOWER_SCATTER_KERNELS_H_
 #define TAILOR_CODEGEN_LOWER_SCATTER_KERNELS_H_
 
@@ -8,13 +8,13 @@
 
 namespace tailor::lower {
 
-// The first copies the operand. The second applies the updates: parallel over the dims that one update covers, in
-// order over those that number them, so that the last of several updates of an element wins and sums have one order.
-// Without the first where the output is the operand's memory, `in_place`.
+// The first kernel copies the operand; it is omitted with `in_place`, where the output aliases the operand. The second
+// applies the updates: parallel over the dims of one update, ordered over the dims that number the updates. So the last
+// update of an element wins, and sums have one order.
 std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
                                           bool in_place);
 
-// Copies `from` to intermediate number `packed` of the group, which has no nodes.
+// A kernel that copies `from` to intermediate number `packed`; group `nothing` has no nodes.
 ValueLowering CopyKernel(const Graph& graph, const ShapeFacts& facts, const FusionGroup& nothing, Value from,
                          int packed);
 

@@ -13,8 +13,8 @@ namespace tailor::lower {
 
 namespace {
 
-// What a kernel knows of how large a dim size gets: small bounds leave versions out. They are rounded up to powers of
-// two, so that kernels which differ in little else stay one, and large ones are none.
+// The bound of a dim size that a kernel may use: small bounds make versions unnecessary. Rounded up to a power of two,
+// so that similar kernels stay equal; INT64_MAX for large bounds.
 int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
   constexpr int64_t kLargest = 1 << 20;
   const int64_t max = facts.RangeOf(dim).max;
@@ -170,7 +170,7 @@ ValueLowering::Index ValueLowering::Relinearize(const Shape& from, const Shape& 
     for (int d = g.from_begin; d < g.from_end; ++d) {
       linear = IndexOp(ExprKind::kIndexAdd, IndexOp(ExprKind::kIndexMul, linear, Dim(from[d])), index[d]);
     }
-    int first = g.to_begin;  // the outermost dim that is not 1 takes what is left
+    int first = g.to_begin;  // the outermost dim that is not 1 takes the quotient
     while (first < g.to_end && facts_.Canonical(to[first]) == DimExpr(1)) ++first;
     for (int d = g.to_end - 1; d >= first; --d) {
       result[d] = d == first ? linear : IndexOp(ExprKind::kIndexMod, linear, Dim(to[d]));
@@ -191,7 +191,7 @@ ValueLowering::Index ValueLowering::Forward(NodeId id, const Index& index) {
   return Relinearize(graph_.type(node.operands[0]).shape, node.results[0].shape, index);
 }
 
-// A chain of selects: the operand whose range holds the index is read, the others are masked off.
+// A chain of selects: only the operand whose range contains the index is read; the other reads are masked.
 ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predicate) {
   const int64_t axis_attribute = node.i64("axis");
   const size_t axis = axis_attribute < 0 ? axis_attribute + index.size() : axis_attribute;
@@ -222,7 +222,7 @@ ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predic
   return value;
 }
 
-// A select: where the index falls on an element of the operand that is read, elsewhere the read is masked off.
+// A select between the operand's element and the padding; reads outside the operand are masked.
 ExprId ValueLowering::Pad(const Node& node, const Index& index, ExprId predicate) {
   const Shape& shape = graph_.type(node.operands[0]).shape;
   const ExprId padding = At(node.operands[1], {});
@@ -249,7 +249,7 @@ ExprId ValueLowering::Pad(const Node& node, const Index& index, ExprId predicate
   return Op(OpKind::kSelect, node.results[0].dtype, {inside, At(node.operands[0], source, wanted), padding});
 }
 
-ExprId ValueLowering::EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate) {
+ExprId ValueLowering::GatherIndexOf(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate) {
   auto [it, added] = fault_of_.try_emplace({id, axis}, static_cast<int>(faults.size()));
   if (added) {
     faults.push_back({absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}),
@@ -271,7 +271,7 @@ ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {
   const size_t index_rank = graph_.type(node.operands[1]).shape.size();
   Index position(index.begin() + axis, index.begin() + axis + index_rank);
   ExprId raw = At(node.operands[1], position, predicate);
-  ExprId safe = EntryIndex(id, node.operands[0], axis, raw, predicate);
+  ExprId safe = GatherIndexOf(id, node.operands[0], axis, raw, predicate);
   Index source(index.begin(), index.begin() + axis);
   source.push_back(safe);
   source.insert(source.end(), index.begin() + axis + index_rank, index.end());

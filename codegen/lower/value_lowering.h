@@ -1,6 +1,6 @@
-// Values of a graph as scalar expressions of a KernelPlan: "the element of v at this index". Views,
-// broadcasts, slices, gathers and concatenations become index arithmetic here; elementwise ops become
-// scalar ops; what a group reads from memory becomes a load.
+// Lowers values of a graph to scalar expressions of a KernelPlan: "the element of v at this index". Views, broadcasts,
+// slices, gathers and concatenations become index arithmetic, elementwise ops become scalar ops, and values read from
+// memory become loads.
 #ifndef TAILOR_CODEGEN_LOWER_VALUE_LOWERING_H_
 #define TAILOR_CODEGEN_LOWER_VALUE_LOWERING_H_
 
@@ -25,21 +25,21 @@ class ValueLowering {
   ValueLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
       : graph_(graph), facts_(facts), group_(group), nodes_(group.nodes.begin(), group.nodes.end()) {}
 
-  // The element of `v` at `index` (one i64 expression per dim). Elements where `predicate` (-1: none) is
-  // false are not read and may have any value.
+  // The element of `v` at `index` (one i64 expression per dim). Where `predicate` (-1: none) is false, the element is
+  // not read and its value is unspecified.
   ExprId At(Value v, const Index& index, ExprId predicate = -1);
-  // `v` is held by `buffer` at `index` of the plan (a stage stored it): later uses load it.
+  // Declares that a stage stored `v` to `buffer` at `index`: later uses load it.
   void Materialize(Value v, int buffer, Index index);
-  // `v` is in `buffer` as a whole, by now: later uses load it there at their index.
+  // Declares that `buffer` holds all of `v`: later uses load it at their own index.
   void Place(Value v, int buffer) { placed_[v] = buffer; }
-  // Until here.
+  // Ends the effect of all Place calls.
   void EndPlaces() { placed_.clear(); }
-  // `v` is `expr` at every index that the plan asks for (a per-row result).
+  // Defines `v` as `expr` at every index (a per-row result).
   void Define(Value v, ExprId expr) { defined_[v] = expr; }
-  // Forgets memoized expressions, so that values materialized since are loaded.
+  // Clears memoized expressions, so that values materialized since are loaded.
   void NextStage() { memo_.clear(); }
 
-  // Element index in the result of view `node` for element `index` of its operand (transpose, reshape).
+  // The index in the result of view `node` (transpose, reshape) of its operand's element at `index`.
   Index Forward(NodeId node, const Index& index);
 
   DimSize DimSizeOf(const DimExpr& dim);
@@ -50,10 +50,10 @@ class ValueLowering {
     const DType dtype = kind == ExprKind::kIndexLess ? DType::kBool : DType::kI64;
     return plan.Add({.kind = kind, .dtype = dtype, .args = {lhs, rhs}});
   }
-  // The entry of dim `axis` of `table` that `raw` (i32 or i64 data) names for node `id`, counted from the end where
-  // it is negative. Where there is none, and `predicate` holds, the run fails.
-  ExprId EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate = -1);
-  // The buffer through which the plan reads `v` from memory; made on first use.
+  // The index along dim `axis` of `table` for `raw` (i32 or i64 data) of node `id`; negative values count from the end.
+  // Out of range where `predicate` holds: the run fails.
+  ExprId GatherIndexOf(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate = -1);
+  // The input buffer of `v`; created on first use.
   int InputBuffer(Value v);
   int AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand = {});
   bool InGroup(NodeId node) const { return nodes_.contains(node); }
@@ -70,7 +70,7 @@ class ValueLowering {
   ExprId Gather(NodeId id, const Index& index, ExprId predicate);
   ExprId ScalarLiteral(Value v);
   Index BroadcastIndex(const Shape& operand, const Shape& result, const Index& index);
-  // Index into `to` dims for `index` into `from` dims of the same elements.
+  // The index into `to` dims of the element at `index` in `from` dims.
   Index Relinearize(const Shape& from, const Shape& to, const Index& index);
 
   const Graph& graph_;

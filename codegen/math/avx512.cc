@@ -14,8 +14,8 @@ namespace {
 using llvm::Value;
 
 constexpr int kRegisterBits = 512;
-constexpr int kCurrentRounding = 4;      // the operand that stands for the mode of MXCSR
-constexpr size_t kRegisterEntries = 16;  // of f32
+constexpr int kCurrentRounding = 4;      // operand value: rounding mode of MXCSR
+constexpr size_t kRegisterEntries = 16;  // f32 per register
 
 using Registers = llvm::ArrayRef<Value*>;
 
@@ -24,7 +24,7 @@ int LanesOf(llvm::Type* type) {
   return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
 }
 
-// Lanes first, first + 1, ... of `x`, and of nothing beyond its last, `count` in all.
+// `count` lanes of `x` from lane `first`; lanes beyond its last are poison.
 Value* Lanes(llvm::IRBuilderBase& b, Value* x, int first, int count) {
   const int lanes = LanesOf(x->getType());
   if (first == 0 && lanes == count) return x;
@@ -37,8 +37,7 @@ Value* Lanes(llvm::IRBuilderBase& b, Value* x, int first, int count) {
   return b.CreateShuffleVector(x, places, "lanes");
 }
 
-// `f` of the registers that the lanes of `operands` fill, one after another; the results are lanes of `type`, and so
-// wide are those of all operands.
+// Applies `f` register by register to `operands`. The results are lanes of `type`; all operands have the same width.
 Value* ByRegister(llvm::IRBuilderBase& b, llvm::Type* type, Registers operands, const llvm::Twine& name,
                   llvm::function_ref<Value*(Registers)> f) {
   const int lanes = LanesOf(type), wide = kRegisterBits / static_cast<int>(type->getScalarSizeInBits());
@@ -59,8 +58,8 @@ Value* ByRegister(llvm::IRBuilderBase& b, llvm::Type* type, Registers operands, 
   return Lanes(b, all, 0, lanes);
 }
 
-// Calls `single` or `twofold`, by the type of the first operand: an intrinsic whose operands end with a mask, here of
-// all lanes, and a rounding mode.
+// Calls `single` (f32) or `twofold` (f64), by the type of the first operand: an intrinsic whose last operands are a
+// mask, here all lanes, and a rounding mode.
 Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intrinsic::ID twofold, Registers operands) {
   llvm::SmallVector<Value*> arguments(operands.begin(), operands.end());
   llvm::Type* type = operands[0]->getType();
@@ -69,11 +68,11 @@ Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intr
   return b.CreateIntrinsic(type->getScalarType()->isDoubleTy() ? twofold : single, {}, arguments);
 }
 
-// What lanes keep that a mask leaves out: there are none.
+// The pass-through operand of a masked intrinsic; unused, since the mask has all lanes.
 Value* Kept(Value* like) { return llvm::PoisonValue::get(like->getType()); }
 
-// Four bits of `choice` for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf,
-// less than and greater than zero. 0 stands for x, 1 for `other`, 3 for NaN, 8 for zero.
+// `choice` has four bits per class of `other`, from the lowest: quiet NaN, signalling NaN, zero, one, -inf, inf,
+// negative and positive. 0 selects x, 1 `other`, 3 NaN, 8 zero.
 Value* CallFixUp(const LaneMath& m, Value* x, Value* other, uint64_t choice, const llvm::Twine& name) {
   auto& b = m.builder();
   return ByRegister(b, m.type(), {x, other}, name, [&](Registers r) {
@@ -94,7 +93,7 @@ Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Tw
   });
 }
 
-// The exponents of 0.5 and of 1 differ in their last bit alone, and no other exponent has their other bits.
+// The exponent fields of 0.5 and 1 differ only in the last bit, and no other exponent shares their other bits.
 Value* NearOne(const LaneMath& m, Value* x, const llvm::Twine& name) {
   auto& b = m.builder();
   const uint64_t one = m.is_double() ? 0x3ff0'0000'0000'0000 : 0x3f80'0000;
@@ -114,7 +113,7 @@ Value* BoundedMagnitude(const LaneMath& m, Value* x, double bound, const llvm::T
   });
 }
 
-Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {
+Value* ReduceFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {
   assert(bits >= 0 && bits < 16);
   constexpr int kToNearest = 0b0000;
   auto& b = m.builder();

@@ -1,5 +1,5 @@
-// The instructions of AVX-512 that math functions gain from and that LLVM has no name of its own for. Each takes whole
-// registers: fewer lanes are widened to one, more fill several, so that a value has the same bits at every lane count.
+// AVX-512 instructions for math functions that LLVM has no generic name for. Each works on whole registers: fewer lanes
+// are widened to one register, more lanes use several, so a value has the same bits at every lane count.
 #ifndef TAILOR_CODEGEN_MATH_AVX512_H_
 #define TAILOR_CODEGEN_MATH_AVX512_H_
 
@@ -7,25 +7,24 @@
 
 namespace tailor::math {
 
-// x * 2^floor(exponent), rounded once: subnormal, zero and infinite where it must be, NaN where `exponent` is
-// (vscalef).
+// x * 2^floor(exponent), rounded once, including subnormal, zero and infinite results; NaN if `exponent` is (vscalef).
 llvm::Value* ScaleByPower(const LaneMath& m, llvm::Value* x, llvm::Value* exponent, const llvm::Twine& name);
 
-// x where 0.5 <= x < 2, else, and for NaN, some such number (vpternlog).
+// x if 0.5 <= x < 2; for other x and NaN, some number in that range (vpternlog).
 llvm::Value* NearOne(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
-// |x| where it is at most `bound`, else, and for NaN, `bound` (vrange). Requires bound > 0.
+// min(|x|, bound); `bound` for NaN (vrange). Requires bound > 0.
 llvm::Value* BoundedMagnitude(const LaneMath& m, llvm::Value* x, double bound, const llvm::Twine& name);
 
-// x less the nearest multiple of 2^-bits, ties to even (vreduce). Requires 0 <= bits < 16.
-llvm::Value* RestOfFraction(const LaneMath& m, llvm::Value* x, int bits, const llvm::Twine& name);
+// x minus the nearest multiple of 2^-bits, ties to even (vreduce). Requires 0 <= bits < 16.
+llvm::Value* ReduceFraction(const LaneMath& m, llvm::Value* x, int bits, const llvm::Twine& name);
 
-// `x`, but `other` where `other` is zero, infinite or NaN (vfixupimm).
+// `other` if it is zero, infinite or NaN, else `x` (vfixupimm).
 llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other, const llvm::Twine& name);
 
-// x where it is NaN or not below zero, else zero; NaN for -inf (vfixupimm).
+// x if it is NaN or >= 0, NaN for -inf, else zero (vfixupimm).
 llvm::Value* PositivePart(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
 
-// table[index mod its size], of 16 or 32 f32; `index` are the bits of lanes (vpermps, vpermi2ps). Requires
+// table[index mod size], with 16 or 32 f32 entries; `index`: integer lanes (vpermps, vpermi2ps). Requires
 // !m.is_double().
 llvm::Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, llvm::Value* index, const llvm::Twine& name);
 

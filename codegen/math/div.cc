@@ -12,7 +12,7 @@ Value* DivideAll(const LaneMath& m, Value* x, Value* divisor) {
   const auto lanes = [&](Value* value, const char* name) {
     return b.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(m.type())->getNumElements(), value, name);
   };
-  // Brings a divisor whose reciprocal would be subnormal or infinite to where it is neither; x goes with it.
+  // Scales x and a divisor whose reciprocal would be subnormal or infinite.
   const double bound = m.is_double() ? 0x1p900 : 0x1p100, factor = m.is_double() ? 0x1p600 : 0x1p64;
   Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, divisor, nullptr, "div.size");
   Value* scale = b.CreateSelect(b.CreateFCmpOLT(size, constant(1 / bound)), constant(factor), constant(1));
@@ -24,7 +24,7 @@ Value* DivideAll(const LaneMath& m, Value* x, Value* divisor) {
   Value* estimate = b.CreateFMul(dividend, reciprocal, "div.estimate");
   Value* rest = m.MulAdd(b.CreateFNeg(estimate), lanes(scaled, "div.divisor"), dividend, "div.rest");
   Value* corrected = m.MulAdd(rest, reciprocal, estimate, "div.corrected");
-  // Zeros keep their sign, infinities and what is not a number stay what they are.
+  // Zeros keep their sign; infinities and NaN pass through.
   if (m.avx512()) return UnlessSpecial(m, corrected, estimate, "div");
   return b.CreateSelect(b.CreateFCmpONE(corrected, m.K(0)), corrected, estimate, "div");
 }

@@ -7,8 +7,8 @@ namespace {
 
 using llvm::Value;
 
-// erf(x) = x + x P(x^2) for |x| < bound, else 1 - exp(-t - t Q(t)) with t = |x| and x's sign, where beyond
-// `last` the result is 1.
+// erf(x) = x + x P(x^2) for |x| < bound, else 1 - exp(-t - t Q(t)) with t = |x| and x's sign. Beyond `last` the result
+// is 1.
 struct ErfConstants {
   double bound, last;
   llvm::ArrayRef<double> small, large;
@@ -35,10 +35,10 @@ constexpr double kLargeF64[] = {
 const ErfConstants kF32{0.92, 3.95, kSmallF32, kLargeF32};
 const ErfConstants kF64{1.0, 6.0, kSmallF64, kLargeF64};
 
-// erf(t) = min(t, kBase) + t Q(u) for t in [0, kLast], beyond which the result is 1, with u = t - i / 8 for the nearest
-// whole i and Q a polynomial of the i-th interval, highest power first. kBase lies between two intervals.
+// erf(t) = min(t, kBase) + t Q(u) for t in [0, kLast]; beyond it the result is 1. u = t - i / 8 for the nearest integer
+// i; Q is the polynomial of the i-th interval, highest power first. kBase is between two intervals.
 constexpr double kBase = 1.1875, kLast = 3.93;
-constexpr int kIntervalBits = 3;              // of fraction in the bounds of intervals
+constexpr int kIntervalBits = 3;              // fraction bits of the interval bounds
 constexpr double kIntervalMagic = 0x1.8p+20;  // adding it leaves i in the low mantissa bits
 constexpr float kTable[][32] = {
     {0.10355731f,     0.10683601f,    0.088913925f,    0.06288703f,     0.0331172f,    0.0017032033f,   -0.024767263f,
@@ -69,7 +69,7 @@ Value* TabulatedErf(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* t = m.AtMost(m.Abs(x, "erf.magnitude"), kLast, "erf.bounded");
   Value* index = m.Bits(b.CreateFAdd(t, m.K(kIntervalMagic), "erf.shifted"), "erf.index");
-  Value* u = RestOfFraction(m, t, kIntervalBits, "erf.u");
+  Value* u = ReduceFraction(m, t, kIntervalBits, "erf.u");
   Value* sum = nullptr;
   for (const auto& coefficients : kTable) {
     Value* c = LookUp(m, coefficients, index, "erf.coefficient");
@@ -93,7 +93,7 @@ Value* Erf(const LaneMath& m, Value* x) {
   Value* power = m.MulAdd(m.Horner(t, c.large, "erf.large_poly"), minus_t, minus_t, "erf.power");
   Value* rest = b.CreateFSub(m.K(1.0), NormalExp(m, power, "erf.exp"), "erf.rest");
   Value* large = m.CopySign(rest, x, "erf.large");
-  // Unordered or less: NaN takes the polynomial, which keeps it.
+  // Unordered or less: NaN takes the polynomial, which propagates it.
   Value* is_small = b.CreateFCmpULT(magnitude, m.K(c.bound), "erf.is_small");
   return b.CreateSelect(is_small, small, large, "erf");
 }

@@ -10,10 +10,10 @@ using llvm::Value;
 // exp(r) = 1 + r + r^2 P(r) on |r| <= ln2 / 2.
 struct ExpConstants {
   double round_magic;      // adding it leaves the nearest integer in the low mantissa bits
-  double ln2_hi, ln2_lo;   // n * ln2_hi is exact for every n that occurs
+  double ln2_hi, ln2_lo;   // n * ln2_hi is exact for every n in range
   double underflow;        // below it exp(x) rounds to zero
   double overflow;         // the greatest x with a finite exp(x)
-  int64_t least_exponent;  // below it 2^n (1 + fraction) may be subnormal
+  int64_t least_exponent;  // below it, 2^n (1 + fraction) may be subnormal
   llvm::ArrayRef<double> polynomial;
 };
 
@@ -39,8 +39,8 @@ const ExpConstants kF64{
 
 const ExpConstants& ConstantsOf(const LaneMath& m) { return m.is_double() ? kF64 : kF32; }
 
-// Exponents below the least are raised by this before they enter the exponent field, and the result is
-// scaled back by a multiplication, which rounds it to a subnormal.
+// Exponents below the least are raised by this before they enter the exponent field; a multiplication then scales the
+// result back and rounds it to a subnormal.
 constexpr int64_t kRaise = 64;
 constexpr double kLower = 0x1p-64;
 
@@ -48,12 +48,12 @@ constexpr double kTanhSmall = 0.625;
 constexpr double kTanhPolynomialF32[] = {-0.005705063696950674, 0.0206392053514719, -0.053739771246910095,
                                          0.13331443071365356, -0.3333328068256378};
 
-// How n ln2 is taken from x: by one multiply-add, which leaves n times the rounding of ln2, in f32 |x| 2^-28, or by
-// two.
+// Subtraction of n ln2 from x: one multiply-add leaves n times the rounding error of ln2 (in f32 |x| 2^-28), two do
+// not.
 enum class Steps { kOne, kTwo };
 
-// x = n ln2 + r with n whole, or a multiple of 2^-k for a `magic` of 2^k-th the size. r is right where n * ln2_hi is
-// exact.
+// x = n ln2 + r with integer n, or a multiple of 2^-k for a `magic` that is 2^k times smaller. r is accurate where n *
+// ln2_hi is exact.
 struct Reduced {
   Value* shifted;  // n + magic
   Value* n;
@@ -71,8 +71,8 @@ Reduced ReduceExp(const LaneMath& m, Value* x, double round_magic, Steps steps =
   return {shifted, n, m.MulAdd(n, m.K(-c.ln2_lo), r, "exp.r")};
 }
 
-// For every x: beyond where ReduceExp is right, n alone makes the result 0, infinite or NaN, as long as the mantissa,
-// which lies between 2^-0.5 and 2 elsewhere, does not.
+// For every x. Beyond the range of ReduceExp, n makes the result 0, infinite or NaN, as long as the mantissa (elsewhere
+// in [2^-0.5, 2]) is a normal number.
 Value* ScaledExp(const LaneMath& m, Value* x) {
   const Reduced parts = ReduceExp(m, x, ConstantsOf(m).round_magic);
   llvm::SmallVector<double> polynomial(ConstantsOf(m).polynomial);
@@ -81,15 +81,15 @@ Value* ScaledExp(const LaneMath& m, Value* x) {
   return ScaleByPower(m, mantissa, parts.n, "exp");
 }
 
-// exp(x) = 2^(k / 16) exp(r), |r| <= ln2 / 32, with exp(r) = 1 + r + r^2 (a + b r) and the fraction of the power looked
-// up. The low bits of k / 16 + kSixteenthMagic are those of k.
+// exp(x) = 2^(k / 16) exp(r), |r| <= ln2 / 32, with exp(r) = 1 + r + r^2 (a + b r) and a table of the fractional
+// powers. The low bits of k / 16 + kSixteenthMagic are those of k.
 constexpr double kSixteenthMagic = 0x1.8p+19;
 constexpr double kShortPolynomial[] = {0.16666844487190247, 0.5000162720680237, 1.0};
 constexpr float kSixteenthPowers[] = {1.0f,       1.0442737f, 1.0905077f, 1.1387886f, 1.1892071f, 1.2418578f,
                                       1.2968396f, 1.3542556f, 1.4142135f, 1.4768262f, 1.5422108f, 1.6104903f,
                                       1.6817929f, 1.7562522f, 1.8340081f, 1.9152066f};
 
-// As ScaledExp.
+// Same contract as ScaledExp.
 Value* TabulatedExp(const LaneMath& m, Value* x, Steps steps) {
   auto& b = m.builder();
   const Reduced parts = ReduceExp(m, x, kSixteenthMagic, steps);
@@ -166,9 +166,9 @@ Value* ExpOfDifference(const LaneMath& m, Value* x) { return TabulatedExp(m, x, 
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
-// With e = exp(-|x|), which cannot overflow and is not tabulated, for its error counts twice: 1 / (1 + e) for x >= 0, e
-// / (1 + e) below. What the rounding of 1 + e lost is put back: q / (1 + lost / d) is about q - q lost / d, with 1 / d
-// being q or 1 - q.
+// e = exp(-|x|), which cannot overflow; not tabulated, since its error counts twice. The result is 1 / (1 + e) for x >=
+// 0, else e / (1 + e). The rounding error `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d,
+// and 1 / d is q or 1 - q.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");

@@ -8,13 +8,13 @@ namespace {
 
 using llvm::Value;
 
-// The rest Q(t) of a distribution beyond t in [0, kLast] is a polynomial of t - i / 4 for the nearest whole i, fitted
-// for the least relative error in each interval, highest power first; zero at kLast.
+// The tail Q(t) of a distribution, t in [0, kLast], as a polynomial of t - i / 4 for the nearest integer i, highest
+// power first. Fitted for the least relative error per interval; zero at kLast.
 constexpr double kLast = 7.75;
-constexpr int kIntervalBits = 2;              // of fraction in the bounds of intervals
+constexpr int kIntervalBits = 2;              // fraction bits of the interval bounds
 constexpr double kIntervalMagic = 0x1.8p+21;  // adding it leaves i in the low mantissa bits
 
-// (1 - erf(t / sqrt(2))) / 2, of the normal distribution.
+// (1 - erf(t / sqrt(2))) / 2, the tail of the normal distribution.
 constexpr float kErfTable[][32] = {
     {-0.0098663978f,  -0.0084271617f,  -0.0045467052f,  0.00016779649f,  0.0040328326f,   0.00596955f,
      0.0058414335f,   0.004283282f,    0.0022283481f,   0.00045001783f,  -0.00066952594f, -0.0011199812f,
@@ -103,13 +103,13 @@ constexpr float kTanhTable[][32] = {{-0.010748867f,   -0.0080766585f,  -0.004935
                                      1.4066532e-11f, 1.2673138e-12f, 9.6594343e-14f, 6.1870497e-15f,
                                      3.308057e-16f,  1.4665995e-17f, 5.3553622e-19f, 0.0f}};
 
-// max(x, 0) - |x| Q(|x|). -inf, which the formulas multiply by zero, becomes NaN.
+// max(x, 0) - |x| Q(|x|). NaN for -inf, which the formulas multiply by zero.
 Value* Gate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table) {
   assert(m.avx512() && !m.is_double());
   auto& b = m.builder();
   Value* t = BoundedMagnitude(m, x, kLast, "gelu.magnitude");
   Value* index = m.Bits(b.CreateFAdd(t, m.K(kIntervalMagic), "gelu.shifted"), "gelu.index");
-  Value* u = RestOfFraction(m, t, kIntervalBits, "gelu.u");
+  Value* u = ReduceFraction(m, t, kIntervalBits, "gelu.u");
   Value* sum = nullptr;
   for (const auto& coefficients : table) {
     Value* c = LookUp(m, coefficients, index, "gelu.coefficient");

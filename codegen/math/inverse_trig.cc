@@ -28,7 +28,7 @@ const Constants kF64{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, kAtanF64, kAsi
 
 const Constants& ConstantsOf(const LaneMath& m) { return m.is_double() ? kF64 : kF32; }
 
-constexpr double kTanEighth = 0.41421356237309503, kTanThreeEighths = 2.414213562373095;  // of pi
+constexpr double kTanEighth = 0.41421356237309503, kTanThreeEighths = 2.414213562373095;  // tan(pi / 8), tan(3 pi / 8)
 
 // With u = |x| <= 1/2, or u = sqrt((1 - |x|) / 2): asin(u) = u + tail.
 struct AsinParts {
@@ -51,8 +51,8 @@ AsinParts SplitAsin(const LaneMath& m, Value* magnitude) {
 
 }  // namespace
 
-// With u = |x| where that is small, -1/|x| where it is large and (|x| - 1) / (|x| + 1) between: atan|x| is atan(u)
-// and none, two or one eighth of a turn.
+// u = |x| if that is small, -1/|x| if it is large, else (|x| - 1) / (|x| + 1). Then atan|x| is atan(u) plus zero, pi /
+// 2 or pi / 4.
 Value* Atan(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   const Constants& c = ConstantsOf(m);

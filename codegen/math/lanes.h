@@ -1,6 +1,6 @@
-// Floating-point arithmetic on lanes, as the polynomials of functions.h need it: constants, fused
-// or split multiply-add, Horner chains, and the bits of a float as an integer of the same width.
-// A LaneMath is bound to one type (f32 or f64, scalar or vector) and emits where its builder stands.
+// Floating-point arithmetic on lanes, for the polynomials of functions.h: constants, fused or split multiply-add,
+// Horner chains, and the bits of a float as an integer. A LaneMath has one type (f32 or f64, scalar or vector) and
+// emits at its builder's position.
 #ifndef TAILOR_CODEGEN_MATH_LANES_H_
 #define TAILOR_CODEGEN_MATH_LANES_H_
 
@@ -24,8 +24,8 @@ class LaneMath {
   bool is_double() const { return type_->getScalarType()->isDoubleTy(); }
   int mantissa_bits() const { return is_double() ? 52 : 23; }
 
-  llvm::Value* K(double value) const;       // a float constant, splat
-  llvm::Value* KBits(uint64_t bits) const;  // an integer constant of the float's width, splat
+  llvm::Value* K(double value) const;       // a float constant, broadcast
+  llvm::Value* KBits(uint64_t bits) const;  // an integer constant of the float's width, broadcast
   llvm::Value* Infinity() const;
   llvm::Value* NaN() const;
 
@@ -34,16 +34,16 @@ class LaneMath {
 
   bool fma() const { return target_.fma; }
   bool avx512() const { return target_.avx512; }
-  // x * y + z: one rounding on targets with fma, two elsewhere.
+  // x * y + z: one rounding on targets with FMA, two on others.
   llvm::Value* MulAdd(llvm::Value* x, llvm::Value* y, llvm::Value* z, const llvm::Twine& name) const;
   // The polynomial in x whose coefficients are given highest power first.
   llvm::Value* Horner(llvm::Value* x, llvm::ArrayRef<double> coefficients, const llvm::Twine& name) const;
-  // x * 2^exponent by adding to the exponent field; the result must be a normal number.
+  // x * 2^exponent by integer addition to the exponent field. The result must be a normal number.
   llvm::Value* AddExponent(llvm::Value* x, llvm::Value* exponent, const llvm::Twine& name) const;
 
   llvm::Value* Abs(llvm::Value* x, const llvm::Twine& name) const;
   llvm::Value* CopySign(llvm::Value* magnitude, llvm::Value* sign, const llvm::Twine& name) const;
-  // The lesser / greater of x and a constant; NaN stays.
+  // The minimum / maximum of x and a constant; NaN stays NaN.
   llvm::Value* AtMost(llvm::Value* x, double bound, const llvm::Twine& name) const;
   llvm::Value* AtLeast(llvm::Value* x, double bound, const llvm::Twine& name) const;
 

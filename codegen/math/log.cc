@@ -23,7 +23,7 @@ Value* LogF32(const LaneMath& m, Value* f, Value* n) {
   return m.MulAdd(n, m.K(0.693359375), b.CreateFAdd(f, tail, "log.mantissa"), "log.finite");
 }
 
-// f - (f^2/2 - s (f^2/2 + z R)) keeps f exact to the last addition.
+// f - (f^2/2 - s (f^2/2 + z R)): f stays exact until the last addition.
 Value* LogF64(const LaneMath& m, Value* f, Value* n) {
   auto& b = m.builder();
   Value* s = b.CreateFDiv(f, b.CreateFAdd(f, m.K(2.0), "log.two_plus_f"), "log.s");
@@ -40,7 +40,7 @@ Value* LogF64(const LaneMath& m, Value* f, Value* n) {
 
 BinaryParts SplitBinary(const LaneMath& m, Value* x) {
   auto& b = m.builder();
-  // The bits of sqrt(1/2): subtracting them makes the exponent step where the mantissa passes sqrt(2).
+  // The bits of sqrt(1/2): after their subtraction the exponent changes where the mantissa passes sqrt(2).
   const uint64_t root_half = m.is_double() ? 0x3fe6a09e667f3bcdu : 0x3f3504f3u;
   const uint64_t mantissa_mask = (uint64_t{1} << m.mantissa_bits()) - 1;
   Value* offset = b.CreateSub(m.Bits(x, "log.bits"), m.KBits(root_half), "log.offset");
@@ -61,7 +61,7 @@ Value* Log(const LaneMath& m, Value* x) {
   Value* n = b.CreateSIToFP(exponent, m.type(), "log.n");
   Value* f = b.CreateFSub(parts.mantissa, m.K(1.0), "log.f");
   Value* finite = m.is_double() ? LogF64(m, f, n) : LogF32(m, f, n);
-  // Zero gives -inf, negative numbers NaN, inf and NaN themselves.
+  // Special values: zero gives -inf, negative numbers NaN; inf and NaN stay.
   Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "log.is_negative");
   Value* is_zero = b.CreateFCmpOEQ(x, m.K(0.0), "log.is_zero");
   Value* minus_infinity = llvm::ConstantFP::getInfinity(m.type(), true);

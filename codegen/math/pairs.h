@@ -1,4 +1,4 @@
-// Unevaluated sums of two doubles, for the few steps of math functions that one double is too short for.
+// Double-double arithmetic: unevaluated sums of two doubles, for the steps of math functions that need more than one.
 #ifndef TAILOR_CODEGEN_MATH_PAIRS_H_
 #define TAILOR_CODEGEN_MATH_PAIRS_H_
 
@@ -12,15 +12,15 @@ struct Pair {
   llvm::Value* lo;
 };
 
-// x + y exactly, where |x| >= |y| or x is zero.
+// x + y exactly. Requires |x| >= |y| or x = 0.
 Pair FastSum(const LaneMath& m, llvm::Value* x, llvm::Value* y, const llvm::Twine& name);
 // x + y exactly.
 Pair ExactSum(const LaneMath& m, llvm::Value* x, llvm::Value* y, const llvm::Twine& name);
 // x * y exactly.
 Pair Product(const LaneMath& m, llvm::Value* x, llvm::Value* y, const llvm::Twine& name);
-// x * y to about 2^-100.
+// x * y, relative error about 2^-100.
 Pair Product(const LaneMath& m, Pair x, Pair y, const llvm::Twine& name);
-// x + y where |x.hi| >= |y.hi| or x is zero.
+// x + y. Requires |x.hi| >= |y.hi| or x = 0.
 Pair Sum(const LaneMath& m, Pair x, Pair y, const llvm::Twine& name);
 
 }  // namespace tailor::math

@@ -18,8 +18,8 @@ constexpr double kRoundMagic = 6755399441055744.0;  // 1.5 * 2^52
 constexpr double kLogTail[] = {0.11989546538869109, 0.11674754585366824, 0.13336320561017168, 0.15384556789552736,
                                0.18181818871504163, 0.2222222221752682,  0.2857142857144515,  0.3999999999999998};
 
-// base^exponent for 0 < base < inf in f32, in double precision throughout. The conversion back rounds
-// once, to zero, subnormals and inf as it must.
+// base^exponent for 0 < base < inf in f32, computed in f64. The conversion back rounds once, including to zero,
+// subnormals and inf.
 Value* MagnitudeF32(const LaneMath& m, Value* base, Value* exponent) {
   auto& b = m.builder();
   LaneMath d = m.Widened();
@@ -44,7 +44,7 @@ Pair LogPair(const LaneMath& m, BinaryParts parts) {
   Value* f = b.CreateFSub(parts.mantissa, m.K(1.0), "pow.f");
   Pair divisor = FastSum(m, m.K(2.0), f, "pow.divisor");
   Value* s_hi = b.CreateFDiv(f, divisor.hi, "pow.s_hi");
-  // The remainder of the division, exactly but for the last product, gives s its second half.
+  // The remainder of the division (exact except for the last product) gives the low half of s.
   Pair back = Product(m, s_hi, divisor.hi, "pow.back");
   Value* remainder = b.CreateFSub(b.CreateFSub(f, back.hi, "pow.f_less_hi"), back.lo, "pow.remainder");
   remainder = b.CreateFSub(remainder, b.CreateFMul(s_hi, divisor.lo, "pow.s_lo_part"), "pow.rest");
@@ -72,18 +72,18 @@ Value* MagnitudeF64(const LaneMath& m, Value* base, Value* exponent) {
   Value* lowered = b.CreateSub(parts.exponent, m.KBits(54), "pow.lowered");
   parts.exponent = b.CreateSelect(is_tiny, lowered, parts.exponent, "pow.exponent");
   Pair log = LogPair(m, parts);
-  // Beyond 2^65 every exponent overflows, underflows or meets base 1; below 2^-65 the result is 1.
+  // Beyond 2^65 every exponent overflows or underflows, or the base is 1; below 2^-65 the result is 1.
   Value* bounded = m.AtMost(m.AtLeast(exponent, -0x1p65, "pow.y_floored"), 0x1p65, "pow.y");
   Pair power = Product(m, log.hi, bounded, "pow.power");
   Value* low = m.MulAdd(log.lo, bounded, power.lo, "pow.power_low");
   Value* result = Exp(m, power.hi);
-  // exp(hi + low) = exp(hi) + exp(hi) * low; an infinite exp(hi) stays as it is.
+  // exp(hi + low) is about exp(hi) + exp(hi) * low; an infinite exp(hi) is kept.
   Value* corrected = m.MulAdd(result, low, result, "pow.corrected");
   Value* is_bounded = b.CreateFCmpOLT(result, m.Infinity(), "pow.is_bounded");
   return b.CreateSelect(is_bounded, corrected, result, "pow.magnitude");
 }
 
-// Zero to a power above zero and inf to one below it vanish; the other way round both are inf.
+// Zero to a positive power and inf to a negative power are 0; zero to a negative and inf to a positive power are inf.
 Value* OfEdgeBase(const LaneMath& m, Value* base_magnitude, Value* exponent, Value* otherwise) {
   auto& b = m.builder();
   Value* is_zero = b.CreateFCmpOEQ(base_magnitude, m.K(0.0), "pow.base_is_zero");
@@ -104,7 +104,7 @@ Value* Pow(const LaneMath& m, Value* base, Value* exponent) {
   magnitude = OfEdgeBase(m, base_magnitude, exponent, magnitude);
   Value* is_unit = b.CreateFCmpOEQ(base_magnitude, m.K(1.0), "pow.is_unit");
   magnitude = b.CreateSelect(is_unit, m.K(1.0), magnitude, "pow.of_unit");
-  // An odd exponent carries the base's sign; a negative finite base has only whole exponents.
+  // An odd exponent keeps the base's sign; a negative finite base needs an integer exponent.
   Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, exponent, nullptr, "pow.whole");
   Value* is_whole = b.CreateFCmpOEQ(whole, exponent, "pow.is_whole");
   Value* half = b.CreateFMul(exponent, m.K(0.5), "pow.half");

@@ -5,13 +5,13 @@ namespace {
 
 using llvm::Value;
 
-// |x| = mantissa * 2^(exponent - 1) units of the least subnormal, all as i64.
+// x| = mantissa * 2^(exponent - 1) in units of the least subnormal, all as i64.
 struct Parts {
   Value* mantissa;
   Value* exponent;
 };
 
-// Integers of 64 bits in as many lanes as a LaneMath has.
+// 64-bit integers with the lane count of a LaneMath.
 struct Words {
   const LaneMath& m;
   llvm::Type* type;
@@ -32,7 +32,7 @@ Parts SplitFloat(const Words& w, Value* magnitude) {
           b.CreateSelect(is_subnormal, w.K(1), field, "rem.exponent")};
 }
 
-// mantissa * 2^steps modulo `divisor`, as many binary places at a time as a word holds.
+// mantissa * 2^steps modulo `divisor`, by as many bits per iteration as fit a word.
 Value* ShiftModulo(const Words& w, Value* mantissa, Value* steps, Value* divisor) {
   auto& b = w.m.builder();
   Value* rest = b.CreateURem(mantissa, divisor, "rem.first");
@@ -70,7 +70,7 @@ Value* PowerOfTwo(const LaneMath& m, Value* exponent) {
   return m.FromBits(b.CreateShl(field, m.KBits(m.mantissa_bits()), "power.bits"), "power");
 }
 
-// mantissa * 2^(exponent - 1) units of the least subnormal, in two factors so that both are normal numbers.
+// mantissa * 2^(exponent - 1) units of the least subnormal, as a product of two normal factors.
 Value* JoinFloat(const Words& w, Parts parts) {
   const LaneMath& m = w.m;
   auto& b = m.builder();
@@ -92,7 +92,7 @@ Value* Rem(const LaneMath& m, Value* x, Value* y) {
   const Words w(m);
   Value *x_magnitude = m.Abs(x, "rem.x_magnitude"), *y_magnitude = m.Abs(y, "rem.y_magnitude");
   Parts dividend = SplitFloat(w, x_magnitude), divisor = SplitFloat(w, y_magnitude);
-  // Anything that is no number above zero is divided by one, and its result replaced below.
+  // A divisor of zero is replaced by one; special results are selected below.
   Value* is_zero = b.CreateICmpEQ(divisor.mantissa, w.K(0), "rem.y_is_zero");
   divisor.mantissa = b.CreateSelect(is_zero, w.K(1), divisor.mantissa, "rem.divisor");
   Value* is_less = b.CreateFCmpOLT(x_magnitude, y_magnitude, "rem.is_less");

@@ -6,7 +6,7 @@ namespace {
 
 using llvm::Value;
 
-// On |r| <= pi/4, z = r^2: sin(r) = r + r z S(z), cos(r) = 1 - z/2 + z^2 C(z). f32 takes the short ones, in double.
+// For |r| <= pi/4 and z = r^2: sin(r) = r + r z S(z), cos(r) = 1 - z/2 + z^2 C(z). f32 uses the short ones, in f64.
 constexpr double kSinF32[] = {2.7249864658196823e-06, -0.00019840086263779024, 0.008333331873837132,
                               -0.16666666663853044};
 constexpr double kCosF32[] = {2.4547891622336995e-05, -0.001388830280232084, 0.04166666465830048};
@@ -21,8 +21,8 @@ struct SinCos {
   Value* quadrant;
 };
 
-// Of the rest of x after whole quarter turns, and their number modulo 4. m is double.
-SinCos OfRest(const LaneMath& m, Value* x, bool single) {
+// Sine and cosine of the remainder of x after whole quarter turns, and their number modulo 4. `m` is f64.
+SinCos SinCosOfRemainder(const LaneMath& m, Value* x, bool single) {
   auto& b = m.builder();
   QuarterTurns turns = ReduceQuarterTurns(m, x, single);
   auto [r, low] = turns.rest;
@@ -42,7 +42,7 @@ SinCos OfRest(const LaneMath& m, Value* x, bool single) {
 // sin(x + ahead * pi/2).
 Value* Sine(const LaneMath& m, Value* x, bool single, int ahead) {
   auto& b = m.builder();
-  SinCos of = OfRest(m, x, single);
+  SinCos of = SinCosOfRemainder(m, x, single);
   Value* quadrant = b.CreateAdd(of.quadrant, m.KBits(ahead), "trig.quadrant");
   Value* is_odd = b.CreateICmpNE(b.CreateAnd(quadrant, m.KBits(1)), m.KBits(0), "trig.is_odd");
   Value* is_second_half = b.CreateICmpNE(b.CreateAnd(quadrant, m.KBits(2)), m.KBits(0), "trig.is_second_half");
@@ -52,13 +52,13 @@ Value* Sine(const LaneMath& m, Value* x, bool single, int ahead) {
 
 Value* Tangent(const LaneMath& m, Value* x, bool single) {
   auto& b = m.builder();
-  SinCos of = OfRest(m, x, single);
+  SinCos of = SinCosOfRemainder(m, x, single);
   Value* is_odd = b.CreateICmpNE(b.CreateAnd(of.quadrant, m.KBits(1)), m.KBits(0), "tan.is_odd");
   Value* numerator = b.CreateSelect(is_odd, b.CreateFNeg(of.cos, "tan.minus_cos"), of.sin, "tan.numerator");
   return b.CreateFDiv(numerator, b.CreateSelect(is_odd, of.sin, of.cos, "tan.divisor"), "tan.quotient");
 }
 
-// Runs `f(double lanes, x, single)` in double precision.
+// Runs `f(f64 lanes, x, single)` in double precision.
 template <typename Function>
 Value* InDouble(const LaneMath& m, Value* x, Function f) {
   auto& b = m.builder();
@@ -67,7 +67,7 @@ Value* InDouble(const LaneMath& m, Value* x, Function f) {
   return b.CreateFPTrunc(f(d, b.CreateFPExt(x, d.type(), "trig.wide"), true), m.type(), "trig.narrow");
 }
 
-// Odd functions that are x at zero keep its sign.
+// Odd functions with f(x) = x at zero keep the sign of zero.
 Value* KeepZero(const LaneMath& m, Value* x, Value* result, const llvm::Twine& name) {
   auto& b = m.builder();
   return b.CreateSelect(b.CreateFCmpOEQ(x, m.K(0.0), name + ".is_zero"), x, result, name);

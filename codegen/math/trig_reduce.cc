@@ -12,27 +12,27 @@ using llvm::Value;
 constexpr double kRoundMagic = 6755399441055744.0;  // 1.5 * 2^52
 constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
-// pi/2 in parts of 33 bits, so that their products with a quadrant below 2^20 are exact, and what is left.
+// pi/2 in parts of 33 bits, so that products with a quadrant below 2^20 are exact, and the remainder.
 constexpr double kPart1 = 0x1.921fb544p+0, kPart2 = 0x1.0b4611a6p-34, kPart3 = 0x1.3198a2ep-69;
 constexpr double kPart4 = 0x1.b839a252049c1p-104;
 constexpr double kAfterPart1 = 0x1.0b4611a626331p-34;
 
-// From here on the quadrant has more bits than the parts leave room for.
+// From here on the quadrant has too many bits for exact products with the parts.
 constexpr double kLarge = 0x1p20;
 constexpr int64_t kLargeExponent = 1023 + 20;  // its exponent field
 
-// 2/pi in words of 32 bits after the point, behind two words before it.
+// 2/pi: 32-bit words after the binary point, preceded by two zero words.
 constexpr uint64_t kTwoOverPiWords[] = {
     0,          0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
     0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
     0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b,
     0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d,
     0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046};
-// Words of the product: the units, 128 bits after the point, of which 61 may be zero, and one that carries into them.
+// Words of the product: the integer part, 128 fraction bits (of which 61 may be zero), and one word for the carry.
 constexpr int kPlaces = 6;
-constexpr int kWindow = kPlaces + 2;  // words that meet a mantissa of three words there
+constexpr int kWindow = kPlaces + 2;  // words that contribute to them for a mantissa of three words
 
-// Cody and Waite: x less n times the parts of pi/2.
+// Cody and Waite: x minus n times the parts of pi/2.
 QuarterTurns ReduceModerate(const LaneMath& m, Value* x, bool single) {
   auto& b = m.builder();
   Value* shifted = m.MulAdd(x, m.K(kTwoOverPi), m.K(kRoundMagic), "turns.shifted");
@@ -46,7 +46,7 @@ QuarterTurns ReduceModerate(const LaneMath& m, Value* x, bool single) {
   return {quadrant, FastSum(m, third.hi, m.MulAdd(n, m.K(-kPart4), low, "turns.low"), "turns.rest")};
 }
 
-// kTwoOverPiWords[first + i] of each lane for i in [0, kWindow).
+// kTwoOverPiWords[first + i] per lane, for i in [0, kWindow).
 std::array<Value*, kWindow> LoadWindow(const LaneMath& m, Value* first) {
   auto& b = m.builder();
   llvm::Module* module = b.GetInsertBlock()->getModule();
@@ -69,7 +69,7 @@ std::array<Value*, kWindow> LoadWindow(const LaneMath& m, Value* first) {
   return window;
 }
 
-// |x| = sum of words[i] * 2^(32 (i + step - 1)), the words below 2^32.
+// x| = sum of words[i] * 2^(32 (i + step - 1)); words are below 2^32.
 struct Mantissa {
   std::array<Value*, 3> words;
   Value* step;
@@ -92,8 +92,8 @@ Mantissa SplitMantissa(const LaneMath& m, Value* magnitude) {
           b.CreateLShr(exponent, m.KBits(5), "payne.step")};
 }
 
-// Payne and Hanek: |x| * 2/pi modulo 4 in words of 32 bits, digits[0] before the point, the others after it. Needs
-// |x| >= kLarge and finite.
+// Payne and Hanek: |x| * 2/pi modulo 4 in 32-bit words: digits[0] is the integer part, the others the fraction.
+// Requires |x| >= kLarge and finite.
 std::array<Value*, kPlaces> MultiplyByTwoOverPi(const LaneMath& m, Value* magnitude) {
   auto& b = m.builder();
   Mantissa mantissa = SplitMantissa(m, magnitude);
@@ -105,7 +105,7 @@ std::array<Value*, kPlaces> MultiplyByTwoOverPi(const LaneMath& m, Value* magnit
     for (int i = 0; i < 3; ++i) {
       Value* product = b.CreateMul(mantissa.words[i], window[i + place], "payne.product");
       digits[place] = b.CreateAdd(digits[place], b.CreateAnd(product, low_mask, "payne.part"), "payne.digit");
-      if (place == 0) continue;  // its upper half is a multiple of 4 turns
+      if (place == 0) continue;  // the upper half is a multiple of 4 quarter turns
       Value* upper = b.CreateLShr(product, m.KBits(32), "payne.upper");
       digits[place - 1] = b.CreateAdd(digits[place - 1], upper, "payne.digit");
     }
@@ -121,7 +121,7 @@ std::array<Value*, kPlaces> MultiplyByTwoOverPi(const LaneMath& m, Value* magnit
 QuarterTurns ReduceLarge(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   auto digits = MultiplyByTwoOverPi(m, m.Abs(x, "payne.magnitude"));
-  // A first digit in its upper half rounds the quadrant up and leaves a negative rest.
+  // If the first fraction digit is >= 2^31, the quadrant rounds up and the remainder is negative.
   Value* quadrant = b.CreateAdd(digits[0], b.CreateLShr(digits[1], m.KBits(31), "payne.round"), "payne.quadrant");
   Value* first = b.CreateAShr(b.CreateShl(digits[1], m.KBits(32), "payne.top"), m.KBits(32), "payne.signed");
   auto scaled = [&](Value* digit, double unit) {
@@ -155,7 +155,7 @@ QuarterTurns ReduceQuarterTurns(const LaneMath& m, Value* x, bool single) {
   b.CreateCondBr(any, large_block, done);
 
   b.SetInsertPoint(large_block);
-  // The other lanes are reduced as some large number, so that they read the table where it is.
+  // Other lanes reduce kLarge instead, so that their table reads are in bounds.
   QuarterTurns large = ReduceLarge(m, b.CreateSelect(is_large, x, m.K(kLarge), "turns.large_x"));
   auto choose = [&](Value* of_large, Value* of_moderate) {
     return b.CreateSelect(is_large, of_large, of_moderate, "turns.chosen");

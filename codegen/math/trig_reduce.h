@@ -1,4 +1,4 @@
-// The argument reduction of sin, cos and tan, in double precision and for every finite argument.
+// The argument reduction of sin, cos and tan, in f64, for every finite argument.
 #ifndef TAILOR_CODEGEN_MATH_TRIG_REDUCE_H_
 #define TAILOR_CODEGEN_MATH_TRIG_REDUCE_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor::math {
 
-// x = quadrant * pi/2 + rest, |rest| < pi/4 + 2^-20: `quadrant` is right modulo 4 (an integer of the float's width),
-// `rest` to 2^-64 relative, or with `single` to 2^-35 and without its low half. Infinities and NaN give NaN.
+// x = quadrant * pi/2 + rest, |rest| < pi/4 + 2^-20. `quadrant` is correct modulo 4 (an integer of the float's width).
+// `rest` has relative error 2^-64, or 2^-35 and no low half with `single`. Infinities and NaN give NaN.
 struct QuarterTurns {
   llvm::Value* quadrant;
   Pair rest;

@@ -1,4 +1,4 @@
-// What a reduction, a scan or a scatter combines elements with.
+// The scalar op with which a reduction, a scan or a scatter combines elements.
 #ifndef TAILOR_CODEGEN_PLAN_COMBINER_H_
 #define TAILOR_CODEGEN_PLAN_COMBINER_H_
 
@@ -20,7 +20,7 @@ inline OpKind CombinerOf(OpKind reduction) {
   }
 }
 
-// Of a scan's or scatter's attribute, other than "set".
+// For the attribute of a scan or scatter, other than "set".
 inline OpKind CombinerOf(absl::string_view attribute) {
   return attribute == "add"   ? OpKind::kAdd
          : attribute == "mul" ? OpKind::kMul

@@ -88,7 +88,7 @@ std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction,
 
 bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction) {
   for (size_t stage = contraction.stage + 1; stage < plan.stages.size(); ++stage) {
-    const std::vector<Statement> statements = plan.stages[stage].statements;  // coefficients are added to the plan
+    const std::vector<Statement> statements = plan.stages[stage].statements;  // a copy: `plan` grows below
     for (const Statement& statement : statements) {
       const Expr access{.kind = ExprKind::kLoad, .ref = statement.buffer, .args = statement.indices};
       if (!IsUnitStride(plan, LoadCoefficients(plan, access, contraction.m))) return false;

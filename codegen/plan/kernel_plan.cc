@@ -15,7 +15,7 @@ std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
   return std::nullopt;
 }
 
-// The largest value an index expression can take, where dim sizes bound it.
+// An upper bound of an index expression, where dim sizes bound it.
 std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
   auto both = [&](auto combine) -> std::optional<int64_t> {
@@ -34,7 +34,7 @@ std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
     case ExprKind::kIndexAdd:
       return both([](int64_t a, int64_t b) { return a + b; });
     case ExprKind::kIndexMul:
-      // Only constants are below 0; times one the other factor is largest where it is 0.
+      // Only constants are negative; then the largest value is at 0 of the other factor.
       return both([](int64_t a, int64_t b) { return a < 0 || b < 0 ? 0 : a * b; });
     case ExprKind::kIndexMod: {
       auto b = ConstantIndex(plan, e.args[1]);
@@ -46,7 +46,7 @@ std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
   }
 }
 
-// x * divisor + rest with 0 <= rest < divisor splits exactly.
+// Whether `sum` is x * divisor + rest with 0 <= rest < divisor; then both parts are exact.
 bool SplitsExactly(const KernelPlan& plan, ExprId sum, int64_t divisor, ExprId* quotient, ExprId* rest) {
   const Expr& e = plan.exprs[sum];
   if (e.kind != ExprKind::kIndexAdd) return false;
@@ -59,7 +59,7 @@ bool SplitsExactly(const KernelPlan& plan, ExprId sum, int64_t divisor, ExprId* 
   return true;
 }
 
-// The id or expression that `e` simplifies to; nullopt when it stands as it is.
+// The simplified form of division or modulo `e`; nullopt if there is none.
 std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
   auto divisor = ConstantIndex(plan, e.args[1]);
   if (!divisor || *divisor <= 0) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
   return std::nullopt;
 }
 
-// Of `sum` = ... + x / d + ..., the expression without x / d; nullopt where no term is x / d.
+// `sum` without its term x / d; nullopt if there is none.
 std::optional<ExprId> WithoutQuotient(KernelPlan& plan, ExprId sum, ExprId x, ExprId d) {
   const Expr e = plan.exprs[sum];
   if (e.kind == ExprKind::kIndexFloorDiv && e.args[0] == x && e.args[1] == d) return plan.Add(IndexConstant(0));
@@ -87,7 +87,7 @@ std::optional<ExprId> WithoutQuotient(KernelPlan& plan, ExprId sum, ExprId x, Ex
   return std::nullopt;
 }
 
-// (m + x / d) * d + x % d is m * d + x: what a reshape splits and the next one joins.
+// (m + x / d) * d + x % d is m * d + x: one reshape splits an index and the next joins it.
 std::optional<ExprId> JoinSplit(KernelPlan& plan, ExprId product, ExprId rest) {
   const Expr mul = plan.exprs[product], mod = plan.exprs[rest];
   if (mul.kind != ExprKind::kIndexMul || mod.kind != ExprKind::kIndexMod) return std::nullopt;
@@ -150,7 +150,7 @@ std::string KeyOf(const Expr& e) {
 void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
   if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) return;
   for (size_t d = 0; d + 1 < indices.size(); ++d) {
-    size_t next = d + 1;  // dims of dim size 1 between the two do not matter
+    size_t next = d + 1;  // skips dims of size 1
     while (next + 1 < indices.size() && buffer.dims[next] == DimSize{.constant = 1}) ++next;
     const Expr& high = exprs[indices[d]];
     const Expr& low = exprs[indices[next]];

@@ -1,15 +1,14 @@
-// KernelPlan: what one kernel computes, without saying how (Schedule says how). Target-free, printable.
+// KernelPlan: what one kernel computes. How it runs is the Schedule's part. Target-independent, printable.
 //
-// A plan is a nest over `axes`: parallel axes (rows, tasks) outside, and inside them a list of stages
-// that run in order; each stage is one loop nest over tile or contract axes executing statements.
-// Statements store a scalar expression or reduce it. Expressions form a hash-consed DAG over loads
-// with explicit index expressions, so views, gathers, concatenations and broadcasts are index maps, not
-// code of their own. Stages communicate through local buffers (one value a row, in a register) and row
-// buffers (a slice of per-worker scratch: the regional scheme of AStitch section 3.1; of launches whose rows are taken
-// in parts, of the launch's: the global one).
+// A plan is a nest over `axes`: parallel axes (rows, tasks) outside, and inside them a list of stages that run in
+// order. Each stage is one loop nest over tile or contract axes that executes statements. A statement stores a scalar
+// expression or reduces it. Expressions form a hash-consed DAG over loads with explicit index expressions; so views,
+// gathers, concatenations and broadcasts are index maps without code of their own. Stages exchange values through local
+// buffers (one value per row, in a register) and row buffers. A row buffer is a slice of per-thread scratch (the
+// regional scheme of AStitch section 3.1), or of the launch's scratch if rows are split into parts (the global scheme).
 //
-// Plans name no symbols: dim sizes are constants or numbered dim slots which the host program fills, and
-// the slot's DimExpr is kept beside the plan (KernelPlan::dims). Plans with equal Text() are one kernel.
+// Plans have no symbols: a dim size is a constant or a numbered dim slot that the host program fills. KernelPlan::dims
+// keeps the slots' DimExprs. Plans with equal Text() are one kernel.
 #ifndef TAILOR_CODEGEN_PLAN_KERNEL_PLAN_H_
 #define TAILOR_CODEGEN_PLAN_KERNEL_PLAN_H_
 
@@ -36,14 +35,14 @@ struct DimSize {
   friend bool operator==(const DimSize&, const DimSize&) = default;
 };
 
-// A dim slot: what the host computes, and what is known about it (part of the kernel's identity).
+// A dim slot: the value that the host computes, and its facts (part of the kernel's identity).
 struct DimSlot {
   DimExpr value;
   int64_t divisor = 1;  // provably divides it
   int64_t max = INT64_MAX;
 };
 
-// Iterations of an ordered axis depend on those before: nothing may run them together.
+// Iterations of an ordered axis depend on earlier ones: they run in order.
 enum class AxisRole : uint8_t { kParallel, kTile, kContract, kOrdered };
 
 struct Axis {
@@ -54,10 +53,10 @@ struct Axis {
 enum class BufferKind : uint8_t {
   kInput,    // read-only memory, bound by the host program
   kOutput,   // written memory, bound by the host program
-  kRow,      // per-worker scratch holding one row's worth; dims are tile dim sizes
+  kRow,      // per-thread scratch for one row; dims are tile dim sizes
   kLocal,    // one scalar per row, no dims
-  kBlock,    // of a chain: per-worker scratch holding the rows of one task; dims are those of one row
-  kStaging,  // of a contraction: per-worker scratch holding what a task reads of a tensor; dims are the tensor's
+  kBlock,    // chains: per-thread scratch for the rows of one task; dims are those of one row
+  kStaging,  // contractions: per-thread staging buffer, part of a tensor; dims are the tensor's
 };
 
 struct Buffer {
@@ -70,20 +69,21 @@ struct Buffer {
 enum class ExprKind : uint8_t {
   kLiteral,   // `bits` as `dtype`
   kAxis,      // i64: the value of axis `ref`
-  kDimSize,   // i64: `dim size`
+  kDimSize,   // i64: `dim_size`
   kIndexAdd,  // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
-  kIndexSub,  //   that kIndexSub may go below zero under a predicate that masks its use
+  kIndexSub,  //   that kIndexSub may be negative under a predicate that masks its use
   kIndexMul,
   kIndexFloorDiv,
   kIndexMod,
   kIndexLess,    // i64, i64 -> bool
-  kBcastIndex,   // args[0] where `dim size` != 1, else 0
-  kGatherIndex,  // args[0] is i32/i64 data: negative counts from `dim size`; out of range (where `predicate`
-                 //   is absent or true) records fault `ref` with the value and reads 0
-  kLoad,         // buffer `ref` at args, one index per dim; with `predicate` >= 0: zero where it is false
+  kBcastIndex,   // args[0] if `dim_size` != 1, else 0
+  kGatherIndex,  // args[0] is i32/i64 data; negative values count from `dim_size`; out of range (where
+                 //   `predicate` is absent or true) records fault `ref` with the value and reads 0
+  kLoad,         // buffer `ref` at args, one index per dim; zero where `predicate` (if >= 0) is false
   kOp,           // scalar op `op` of the op table on args; result `dtype`
 };
 
+// A node of the expression DAG; ExprKind says which fields it uses.
 struct Expr {
   ExprKind kind;
   DType dtype = DType::kI64;
@@ -96,14 +96,15 @@ struct Expr {
   friend bool operator==(const Expr&, const Expr&) = default;
 };
 
+// A store of `value` to `buffer` at `indices`, or a reduction or scan into it.
 struct Statement {
   int buffer = -1;
   std::vector<ExprId> indices;  // one per dim of the buffer
   ExprId value = -1;
-  // Reduction over all loop axes of the stage that `reduce_axes` names; the buffer gets the result.
-  // op kAdd, kMul, kMax, kMin; empty reduce_axes: a plain store.
-  // Over an ordered axis it is a scan: the stage's later statements load the result up to their own element, or,
-  // where `exclusive`, up to the one before it, beginning with the combiner's neutral value.
+  // Reduction over the stage's loop axes in `reduce_axes`; the buffer gets the result. `combiner`: kAdd, kMul, kMax,
+  // kMin. Empty reduce_axes: a plain store. Over an ordered axis it is a scan: later statements of the stage load the
+  // result up to their own element, or, if `exclusive`, up to the previous one, starting with the combiner's neutral
+  // value.
   std::vector<int> reduce_axes;
   OpKind combiner = OpKind::kAdd;
   DType accumulate = DType::kInvalid;  // type of the accumulator (f32 for f16 and bf16)
@@ -117,32 +118,32 @@ struct Stage {
 
 struct ChainLink;
 
-// ---- What a kernel is, stated by lowering ----
+// ---- The form of a kernel, stated by lowering ----
 
 // Loops and rows: any stages.
 struct LoopForm {
   friend bool operator==(const LoopForm&, const LoopForm&) = default;
 };
 
-// A matmul. The axes before m are those of the batch; an axis behind k fills the box. Stage `sum` is one statement,
-// which sums over k the products of operand 0, the lhs: a plain load, and operand 1, the packed rhs: panels read at (k,
-// n). The stages behind it are the epilogue.
+// A matmul. The axes before m are the batch; an axis after k fills the staging buffer. Stage `sum` is one statement
+// that sums over k the products of operand 0 and operand 1. Operand 0 is the lhs, a plain load; operand 1 is the packed
+// rhs, read at (k, n). Later stages are the epilogue.
 struct ContractionForm {
   int m = -1, n = -1, k = -1;  // axes: consecutive
-  int fill = -1;               // the stage that fills the box which the lhs loads; -1: the lhs is in memory
+  int fill = -1;               // the stage that fills the staging buffer of the lhs; -1: the lhs is in memory
   int sum = 0;
   friend bool operator==(const ContractionForm&, const ContractionForm&) = default;
 };
 
-// Two matmuls with a softmax between them (codegen/plan/attention.h): stages 0 to 3; the stages behind them are the
-// epilogue. The axes before m are those of the batch.
+// Two matmuls with a softmax between them (codegen/plan/attention.h): stages 0 to 3. Later stages are the epilogue. The
+// axes before m are the batch.
 struct AttentionForm {
   int m = -1, v = -1, n = -1, d = -1;  // axes: consecutive
   friend bool operator==(const AttentionForm&, const AttentionForm&) = default;
 };
 
-// Each task runs the links, one after another, on a block of rows of the last axis; the axes are those of the rows,
-// outer first, and there are no stages.
+// A chain: each task runs the links in order on a block of rows of the last axis. The axes are those of the rows, outer
+// first; there are no stages.
 struct ChainForm {
   std::vector<ChainLink> links;
 };
@@ -150,49 +151,49 @@ struct ChainForm {
 using KernelForm = std::variant<LoopForm, ContractionForm, AttentionForm, ChainForm>;
 
 struct KernelPlan {
-  std::string name;        // "k3_softmax": dominant node's kind and number; not part of identity
+  std::string name;        // "k3_softmax": number and kind of the dominant node; not part of identity
   std::vector<Axis> axes;  // parallel first, in memory order of the main output; then tile or contract
   std::vector<DimSlot> dims;
   std::vector<Buffer> buffers;  // inputs, then outputs, then row, then local
   std::vector<Expr> exprs;
   std::vector<Stage> stages;
   KernelForm form;
-  int fault_count = 0;  // > 0: an extra argument slot addresses the run's fault record
+  int fault_count = 0;  // > 0: an extra argument slot has the address of the run's fault record
 
   bool IsContraction() const { return std::holds_alternative<ContractionForm>(form); }
   bool IsAttention() const { return std::holds_alternative<AttentionForm>(form); }
   bool IsChain() const { return std::holds_alternative<ChainForm>(form); }
   const std::vector<ChainLink>& links() const { return std::get<ChainForm>(form).links; }  // requires IsChain()
 
-  // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
+  // Adds `expr`, or returns an equal expression; its operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
-  // Rewrites row-major indices [.., x / E, x % E, ..] into [.., 0, x, ..], the same element, where E is the second
-  // dim's dim size. An index may thus exceed its own dim. Of a box only what lies within its dims is there.
+  // Rewrites row-major indices [.., x / E, x % E, ..] to [.., 0, x, ..] (the same element), where E is the second dim's
+  // size. An index may thus exceed its own dim. Not for staging buffers: they hold only elements within their dims.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   DimSize AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
 
   std::string ExprText(ExprId id) const;
-  // Everything but `name` and the slots' DimExprs.
+  // The kernel's identity: everything except `name` and the slots' DimExprs.
   std::string Text() const;
 
  private:
   absl::flat_hash_map<std::string, ExprId> interned_;
 };
 
-// A kernel of a chain, which for all it knows runs alone: where the chain has a block of some rows, its plan has the
-// whole tensor.
+// A kernel of a chain. Its plan is that of an independent kernel: it refers to the whole tensor where the chain has a
+// block of rows.
 struct ChainLink {
   KernelPlan plan;
-  std::vector<int> buffers;  // by bound buffer of `plan`: the chain's
-  std::vector<int> dims;     // by dim slot likewise
+  std::vector<int> buffers;  // by bound buffer of `plan`: the buffer of the chain
+  std::vector<int> dims;     // by dim slot of `plan`: the slot of the chain
 };
 
-// The dtype that a kOp expression has by the op's row and its operands; kInvalid where an attribute says it. Products
-// of narrow floats may be of a wider type than this.
+// The dtype of a kOp expression by the op table and its operands; kInvalid if an attribute sets it. A product of narrow
+// floats may have a wider dtype than this.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
-// d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kDimSize
-// 0 if it does not depend on it). -1 if not affine. Adds expressions to `plan`.
+// d(value)/d(axis) as an index expression if `value` is affine in `axis` (constant 0 if independent of it); -1 if not
+// affine. Adds expressions to `plan`.
 ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis);
 
 // Whether `statement` is a scan.

@@ -27,7 +27,7 @@ std::string AxesText(const std::vector<int>& axes) {
   return absl::StrJoin(axes, ", ", [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); });
 }
 
-// Prints expressions inline, but one that is used several times gets a line of its own.
+// Prints expressions inline, except that an expression with several uses gets its own line.
 class TextWriter {
  public:
   explicit TextWriter(const KernelPlan& plan) : plan_(plan), uses_(plan.exprs.size()), names_(plan.exprs.size()) {
@@ -83,7 +83,7 @@ class TextWriter {
     return e.predicate < 0 ? text : absl::StrCat(text, " if ", Use(e.predicate));
   }
 
-  // "<f32>", or nothing where operands or the buffer say so.
+  // "<f32>", or "" if the operands or the buffer imply the dtype.
   std::string TypeText(const Expr& e) const {
     const DType implied = e.kind == ExprKind::kLoad ? plan_.buffers[e.ref].dtype : ImpliedType(plan_, e);
     return e.dtype == implied ? "" : absl::StrCat("<", NameOf(e.dtype), ">");
@@ -127,7 +127,7 @@ class TextWriter {
     return kKinds[plan_.form.index()];
   }
 
-  // Which axes and stages the form names.
+  // Writes the axes and stages that the form names.
   void WriteForm() {
     if (const auto* contraction = std::get_if<ContractionForm>(&plan_.form)) {
       absl::StrAppend(&out_, "  m a", contraction->m, ", n a", contraction->n, ", k a", contraction->k,

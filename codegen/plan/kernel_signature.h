@@ -1,5 +1,5 @@
-// KernelSignature: the parameters that a kernel is called with, in their order. The one place that says so: kernels
-// read by it, host programs and chains fill argument blocks by it, and the runtime is told its size (DeviceKernel).
+// KernelSignature: the ordered parameters of a kernel. Kernels read their parameters by it; host programs and chains
+// fill argument blocks by it; it gives DeviceKernel its size.
 #ifndef TAILOR_CODEGEN_PLAN_KERNEL_SIGNATURE_H_
 #define TAILOR_CODEGEN_PLAN_KERNEL_SIGNATURE_H_
 
@@ -14,27 +14,28 @@
 
 namespace tailor {
 
+// One parameter of a kernel.
 struct KernelParameter {
   enum Kind : uint8_t {
-    kBuffer,        // address of an input or output; `index`: of KernelPlan::buffers
-    kDim,           // i64, the value of a dim slot; `index`: of KernelPlan::dims
-    kScratch,       // address of the scratch of all workers, on a device of all blocks
-    kScratchBytes,  // i64, that of one of them
+    kBuffer,        // address of an input or output; `index`: in KernelPlan::buffers
+    kDim,           // i64, the value of a dim slot; `index`: in KernelPlan::dims
+    kScratch,       // address of the scratch of all threads, on a device of all blocks
+    kScratchBytes,  // i64, scratch bytes of one thread or block
     kFault,      // address of the run's fault record, i64[3]: check id + 1 or 0, value, dim size; the first fault wins
     kFaultBase,  // i64, the check id of the plan's fault 0
-    kTiling,     // i64, the tiling that the launch chose (codegen/cpu/tiling/tiling_model.h, TilingWord)
+    kTiling,     // i64, the tiling chosen for the launch (codegen/cpu/tiling/tiling_model.h, TilingWord)
     kLaunchScratch,  // address of the scratch that all tasks of the launch share
-    kPhase,          // i64, the number of the phase that runs
+    kPhase,          // i64, the number of the current phase
     kGridBarrier,    // address of RtContext::grid_sync
     kParts,          // i64: PartTasks::count, CudaVersion::parts
-    kTensorMap,      // kTensorMapBytes by value, behind the slots; `index`: of DeviceKernel::maps
+    kTensorMap,      // kTensorMapBytes by value, after the slots; `index`: in DeviceKernel::maps
   };
   static constexpr int kKinds = kTensorMap + 1;
   Kind kind;
   int index = 0;
 
   bool is_address() const;
-  // Of what a session has: the byte of RtContext where its 8 bytes lie.
+  // Parameters that a session supplies: the byte offset of their 8 bytes in RtContext.
   std::optional<int64_t> context_field() const;
   std::string Name() const;  // "b2", "d0", "scratch"
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;
@@ -42,9 +43,9 @@ struct KernelParameter {
 
 class KernelSignature {
  public:
-  // How the tasks of a launch wait for each other: not, between launches of one phase each, at barriers of the grid.
+  // Synchronization between phases: none, separate launches of one phase each, or grid syncs.
   enum class Sync : uint8_t { kNone, kPhases, kGridBarriers };
-  // What a schedule asks for beyond the plan.
+  // Requirements of the schedule, beyond the plan.
   struct Options {
     bool chooses_tiling = false;
     Sync sync = Sync::kNone;
@@ -52,14 +53,14 @@ class KernelSignature {
   };
 
   KernelSignature(const KernelPlan& plan, const Options& options);
-  // Of a kernel on the host: all its versions have the parameters that one of them needs.
+  // The signature of a CPU kernel: all versions have the parameters that any of them needs.
   static KernelSignature OnHost(const KernelPlan& plan, const Schedule& schedule);
 
   absl::Span<const KernelParameter> parameters() const& { return parameters_; }
-  absl::Span<const KernelParameter> parameters() && = delete;  // it would outlive what it spans
-  // How many 8-byte slots the argument block has: one for each parameter but tensor maps, which are the last.
+  absl::Span<const KernelParameter> parameters() && = delete;  // the span would outlive its object
+  // Number of 8-byte slots of the argument block: one per parameter except tensor maps, which are last.
   int slots() const { return slots_; }
-  // The slot of a parameter; -1 where the kernel has none such.
+  // The slot of a parameter; -1 if the kernel does not have it.
   int SlotOf(KernelParameter::Kind kind, int index = 0) const;
 
  private:

@@ -32,7 +32,7 @@ class PlanParser {
     if (reader_.Has("faults: ")) {
       TAILOR_ASSIGN_OR_RETURN(plan_.fault_count, reader_.TakeNumbered("faults: "));
     }
-    // Only a chain has links: a "link(" behind one of its links' plans is the chain's.
+    // Only a chain has links, so "link(" after the plan of a link belongs to the chain.
     while (plan_.IsChain() && reader_.Has("link(")) TAILOR_RETURN_IF_ERROR(ParseLink());
     while (reader_.TakeIf("stage over ")) TAILOR_RETURN_IF_ERROR(ParseStage());
     for (size_t i = 0; i < plan_.dims.size(); ++i) plan_.dims[i].value = DimExpr::Symbol(static_cast<SymbolId>(i));
@@ -55,7 +55,7 @@ class PlanParser {
     return DimSize{.constant = constant};
   }
 
-  // "[" what `parse` reads, separated by commas, "]"
+  // A list: `open`, items read by `parse` with commas between them, `close`.
   template <typename Parse>
   absl::Status ParseList(absl::string_view open, absl::string_view close, Parse parse) {
     TAILOR_RETURN_IF_ERROR(reader_.Expect(open));
@@ -165,7 +165,7 @@ class PlanParser {
     }
     TAILOR_RETURN_IF_ERROR(reader_.Expect(")"));
     TAILOR_ASSIGN_OR_RETURN(link.plan, PlanParser(reader_).Parse());
-    // A slot of the link that nothing mentions stands in its list alone.
+    // A slot of the link without uses appears only in its list of slots.
     while (link.plan.dims.size() < link.dims.size()) {
       link.plan.dims.push_back({.value = DimExpr::Symbol(static_cast<SymbolId>(link.plan.dims.size()))});
     }
@@ -292,7 +292,7 @@ class PlanParser {
     return Raw({.kind = sign->second, .dtype = dtype, .args = {lhs, rhs}});
   }
 
-  // "1.5f3fc00000": a number to read, and the bits of an f32 in eight digits.
+  // "1.5f3fc00000": a readable number and the f32 bits in eight hex digits.
   std::optional<Expr> TakeFloat() {
     size_t length = reader_.Next() == '-' ? 1 : 0;
     const auto digits = [&] {
@@ -338,7 +338,7 @@ class PlanParser {
     return absl::OkStatus();
   }
 
-  // A literal of another type than f32, an index that data or a broadcast decides, or an op.
+  // A literal of a dtype other than f32, a gather or broadcast index, or an op.
   absl::StatusOr<ExprId> ParseCall() {
     const absl::string_view word = reader_.TakeWord();
     if (reader_.TakeIf(":0x")) return ParseLiteral(word);
@@ -379,7 +379,7 @@ class PlanParser {
     return Raw(std::move(e));
   }
 
-  // What was printed is folded already, so it stands as it is, but for what is equal.
+  // Printed expressions are already folded: Add only deduplicates.
   absl::StatusOr<ExprId> Raw(Expr expr) { return plan_.Add(std::move(expr)); }
 
   static constexpr int kMostNested = 1000;

@@ -1,4 +1,4 @@
-// From the printed form of a KernelPlan back to the plan.
+// Parses the printed form of a KernelPlan.
 #ifndef TAILOR_CODEGEN_PLAN_PARSE_KERNEL_PLAN_H_
 #define TAILOR_CODEGEN_PLAN_PARSE_KERNEL_PLAN_H_
 
@@ -8,9 +8,9 @@
 
 namespace tailor {
 
-// The plan whose KernelPlan::Text is `text`. What the text does not have is made up: `name` is empty, the value of slot
-// i is symbol i. INVALID_ARGUMENT says what was expected, with line and column. Is no verifier: a plan of the right
-// form may make no sense.
+// The plan whose KernelPlan::Text is `text`. Parts that the text omits get defaults: `name` is empty, the value of slot
+// i is symbol i. INVALID_ARGUMENT names the expected token, line and column. The plan is not verified (see
+// VerifyKernelPlan).
 absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Copies parts of one KernelPlan into another, which may have other axes, buffers and slots.
+// Copies parts of one KernelPlan into another with different axes, buffers and slots.
 #ifndef TAILOR_CODEGEN_PLAN_PLAN_COPIER_H_
 #define TAILOR_CODEGEN_PLAN_PLAN_COPIER_H_
 
@@ -11,11 +11,11 @@
 
 namespace tailor {
 
-// Borrows both plans. Slots are added to `to` as they are met. Each expression is copied once.
+// Borrows both plans. Adds slots to `to` on demand. Copies each expression once.
 class PlanCopier {
  public:
-  // `axis`: the index in `to` that stands for an axis of `from`. `buffers`: by buffer of `from`, that of `to`. Faults
-  // of `from` are numbered from `first_fault`.
+  // `axis`: maps an axis of `from` to an index expression of `to`. `buffers`: maps buffers of `from` to those of `to`.
+  // Faults of `from` are numbered from `first_fault`.
   PlanCopier(const KernelPlan& from, KernelPlan& to, std::function<ExprId(int axis)> axis, std::vector<int> buffers,
              int first_fault = 0)
       : from_(from),
@@ -25,10 +25,10 @@ class PlanCopier {
         first_fault_(first_fault),
         copies_(from.exprs.size(), -1) {}
 
-  // From here on loads of `buffer` of `from` at `at`, indices in `to`, are `value`. Nothing that loads it has been
-  // copied.
+  // Replaces later copies of loads of `buffer` (of `from`) at indices `at` (of `to`) by `value`. Requires: no load of
+  // it has been copied.
   void Give(int buffer, std::vector<ExprId> at, ExprId value) { given_[buffer] = {std::move(at), value}; }
-  // Whether what was given was loaded at other indices, or under a predicate.
+  // Whether a buffer of Give was loaded at other indices or under a predicate.
   bool went_elsewhere() const { return went_elsewhere_; }
 
   DimSize Copy(const DimSize& dim_size) {

@@ -60,7 +60,7 @@ bool IsKept(const KernelPlan& plan, int buffer) {
                      [&](ExprId id) { return plan.exprs[id].kind == ExprKind::kLoad && plan.exprs[id].ref == buffer; });
 }
 
-bool KeptArePrivate(const KernelPlan& plan) {
+bool ExchangedIsThreadPrivate(const KernelPlan& plan) {
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) {
       if (!IsKept(plan, s.buffer)) continue;
@@ -72,7 +72,7 @@ bool KeptArePrivate(const KernelPlan& plan) {
   return true;
 }
 
-bool ScansAlone(const KernelPlan& plan) {
+bool IsScanOnly(const KernelPlan& plan) {
   return plan.stages.size() == 1 && IsScan(plan, plan.stages[0].statements.front());
 }
 
@@ -124,7 +124,7 @@ SlotExpr BlockBytes(const Buffer& block, int64_t rows) {
   return SlotExpr::CeilDiv(bytes, 64) * 64;
 }
 
-bool HoldsLanes(const KernelPlan& plan) {
+bool CanInterleaveRows(const KernelPlan& plan) {
   const auto at_row_axes = [&](int buffer, const std::vector<ExprId>& indices) {
     return plan.buffers[buffer].kind != BufferKind::kRow || std::all_of(indices.begin(), indices.end(), [&](ExprId id) {
              const Expr& e = plan.exprs[id];

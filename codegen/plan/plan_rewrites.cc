@@ -17,7 +17,7 @@ DimExpr ValueOf(const KernelPlan& plan, const DimSize& dim_size) {
   return dim_size.is_constant() ? DimExpr(dim_size.constant) : plan.dims[dim_size.slot].value;
 }
 
-// The value of an index expression without axes, as a DimExpr; invalid where it has none.
+// The value of an index expression without axes as a DimExpr; nullopt if it has none.
 std::optional<DimExpr> DimOf(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
   if (e.kind == ExprKind::kDimSize) return ValueOf(plan, e.dim_size);
@@ -30,8 +30,8 @@ std::optional<DimExpr> DimOf(const KernelPlan& plan, ExprId id) {
   return e.kind == ExprKind::kIndexAdd ? *a + *b : *a - *b;
 }
 
-// By how many elements an access moves when `axis` advances by one. A gathered index counts as fixed: the
-// loads inside it are accesses of their own.
+// The stride in elements of an access along `axis`. A gathered index counts as fixed: the loads inside it are separate
+// accesses.
 std::optional<DimExpr> StepOf(KernelPlan& plan, const Buffer& buffer, const std::vector<ExprId>& indices, int axis) {
   DimExpr step = 0, stride = 1;
   for (size_t d = indices.size(); d-- > 0;) {
@@ -46,7 +46,7 @@ std::optional<DimExpr> StepOf(KernelPlan& plan, const Buffer& buffer, const std:
   return step;
 }
 
-// Whether every access moves by dim size(inner) times as much along `outer` as along `inner`.
+// Whether every access has a stride along `outer` of dim_size(inner) times its stride along `inner`.
 class MergeCheck {
  public:
   MergeCheck(KernelPlan& plan, const ShapeFacts& facts, int outer)
@@ -78,7 +78,7 @@ class MergeCheck {
 
   bool Walks(int buffer_id, const std::vector<ExprId>& indices) {
     const Buffer buffer = plan_.buffers[buffer_id];
-    // A box holds a part of what its dims say.
+    // A staging buffer holds only part of the tensor that its dims describe.
     if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) {
       return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
     }
@@ -92,7 +92,7 @@ class MergeCheck {
   int outer_, inner_;
 };
 
-// Axis numbers after `outer` and `outer + 1` became one.
+// Renumbers axes after `outer` and `outer + 1` were merged.
 void RenumberMerged(std::vector<int>& axes, int outer) {
   std::vector<int> result;
   for (int axis : axes) {
@@ -138,8 +138,7 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
   return to;
 }
 
-// Whether axes `outer` and the next of a contraction are no one axis: those that fill a box, and n, and with `keep_m`
-// m.
+// Whether axes `outer` and `outer + 1` of a contraction must not be merged: n, later axes, and with `keep_m` m.
 bool Stays(const ContractionForm& form, int outer, bool keep_m) {
   return outer >= form.n || outer + 1 == form.n || (keep_m && outer + 1 == form.m);
 }

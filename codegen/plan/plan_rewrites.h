@@ -1,5 +1,4 @@
-// Rewrites of a KernelPlan that keep its meaning and bring it to canonical form, so that equal kernels
-// have equal text.
+// Rewrites of a KernelPlan into canonical form, so that equal kernels have equal text.
 #ifndef TAILOR_CODEGEN_PLAN_PLAN_REWRITES_H_
 #define TAILOR_CODEGEN_PLAN_PLAN_REWRITES_H_
 
@@ -10,13 +9,13 @@
 
 namespace tailor {
 
-// Merges neighbouring axes of one role that all accesses walk as if they were one ([B, S, C] row-major with
-// a bias of [C] becomes [B*S, C]). The n axis of a contraction, contract axes and those of a box stay, with `keep_m`
-// its m axis too.
+// Merges neighbouring axes of one role that all accesses traverse like one axis: [B, S, C] row-major with a bias of [C]
+// becomes [B*S, C]. Never merged: the n axis of a contraction, contract axes, axes of a staging buffer, and with
+// `keep_m` the m axis.
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m = false);
 
-// Drops what no statement uses and renumbers: buffers by kind (inputs, outputs, row, local) in their
-// order, dim slots and expressions by first use. Returns for each new buffer the old number.
+// Drops all parts that no statement uses. Renumbers buffers by kind (inputs, outputs, row, local) in their order, and
+// dim slots and expressions by first use. Returns the old number of each new buffer.
 std::vector<int> Canonicalize(KernelPlan& plan);
 
 }  // namespace tailor

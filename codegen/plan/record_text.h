@@ -1,6 +1,6 @@
-// Plain records as text: "{lanes 8, unroll 4}" has the fields whose values are not those of a new record, by name. A
-// record states its fields once, in an overload of FieldsOf; printing, parsing and the tests that corrupt fields one by
-// one follow from it.
+// Text form of plain structs: "{lanes 8, unroll 4}" lists the fields that differ from a default-constructed record. A
+// record lists its fields once, in an overload of FieldsOf. Printing, parsing and the tests that corrupt each field use
+// this list.
 #ifndef TAILOR_CODEGEN_PLAN_RECORD_TEXT_H_
 #define TAILOR_CODEGEN_PLAN_RECORD_TEXT_H_
 
@@ -37,8 +37,7 @@ template <typename T>
 concept HasFields = std::is_class_v<T> && requires {
   FieldsOf(std::type_identity<T>());
 };
-// std::string Text() const; static absl::StatusOr<T> Parse(absl::string_view). The text has no comma, brace or bracket
-// outside parentheses.
+// Types with Text() and Parse(). The text has no comma, brace or bracket outside parentheses.
 template <typename T>
 concept HasText = requires(const T& value) {
   value.Text();
@@ -57,7 +56,7 @@ inline constexpr bool kIsArray<std::array<T, size>> = true;
 template <HasFields Record>
 std::string RecordText(const Record& record);
 
-// A field's value; "true" is said by its name.
+// A field's value. A bool field is printed only if true, as its name.
 template <typename T>
 std::string ValueText(const T& value) {
   if constexpr (std::is_enum_v<T>) {
@@ -73,7 +72,7 @@ std::string ValueText(const T& value) {
   } else {
     std::string text = "[";
     for (const auto& item : value) {
-      // Records stand on lines of their own.
+      // One record per line.
       constexpr bool record = HasFields<std::decay_t<decltype(item)>>;
       absl::StrAppend(&text, text.size() > 1 ? "," : "", record ? "\n  " : text.size() > 1 ? " " : "", ValueText(item));
     }
@@ -143,7 +142,7 @@ absl::Status ParseValue(TextReader& in, T* value) {
   return absl::OkStatus();
 }
 
-// Sets the fields that the text has; the others stay as they are.
+// Sets the fields that are in the text; the others are unchanged.
 template <HasFields Record>
 absl::Status ParseRecord(TextReader& in, Record* record) {
   TAILOR_RETURN_IF_ERROR(in.Expect("{"));

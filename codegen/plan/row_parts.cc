@@ -9,9 +9,9 @@
 namespace tailor {
 namespace {
 
-// What `value` is where every slot has its greatest value; more than any limit where that is not known.
+// The value of `value` where every slot is at its maximum; a huge number if unknown.
 int64_t Most(const KernelPlan& plan, const SlotExpr& value) {
-  constexpr int64_t kNoTensor = int64_t{1} << 40;  // leaves room for what `value` computes
+  constexpr int64_t kNoTensor = int64_t{1} << 40;  // larger than any tensor; leaves headroom for `value`
   std::vector<int64_t> most;
   for (const DimSlot& slot : plan.dims) most.push_back(std::min(slot.max, kNoTensor));
   return value.Evaluate(most).value_or(INT64_MAX);
@@ -33,7 +33,7 @@ std::optional<RowParts> SplitRowsIntoParts(const KernelPlan& plan, const SlotExp
                                            const PartLimits& limits) {
   const std::vector<int> axes = AxesOf(plan, AxisRole::kTile);
   if (axes.empty() || ReducedLocals(plan).empty()) return std::nullopt;
-  SlotExpr elements = 1;  // of a point
+  SlotExpr elements = 1;  // per point
   for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].dim_size);
   const SlotExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].dim_size) : SlotExpr(2);
   if (width.constant() == 0 || groups.constant() == 0) return std::nullopt;

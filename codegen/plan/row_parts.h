@@ -1,5 +1,5 @@
-// Rows, or groups of columns, that are few and long are cut into parts (AStitch section 3.3, task splitting), which any
-// thread or block takes in phases (codegen/plan/stage_phases.h). How many there are follows from dim sizes alone.
+// Splits few, long rows (or groups of columns) into parts (AStitch section 3.3, task splitting). Any thread or block
+// takes a part, in phases (codegen/plan/stage_phases.h). The number of parts depends only on dim sizes.
 #ifndef TAILOR_CODEGEN_PLAN_ROW_PARTS_H_
 #define TAILOR_CODEGEN_PLAN_ROW_PARTS_H_
 
@@ -13,24 +13,26 @@
 
 namespace tailor {
 
-// Of a cell in scratch that one part leaves one reduction's result in (codegen/scalar/partial_reductions.h).
-inline constexpr int64_t kPartCellBytes = 8;
+// Bytes of the scratch cell for one partial result of a reduction (codegen/scalar/partial_reductions.h).
+inline constexpr int64_t kPartialBytes = 8;
 
+// The limits of a split.
 struct PartLimits {
-  int64_t elements;  // of a part, about; a group has at least two such
-  int64_t groups;    // more groups than that have enough tasks whole
-  int64_t parts;     // of all groups
+  int64_t elements;  // approximate elements per part; a group has at least two parts
+  int64_t groups;    // with more groups, whole groups are tasks enough
+  int64_t parts;     // limit for all groups together
 };
 
+// A split: the guards under which it applies, and its sizes over slots.
 struct RowParts {
-  std::vector<Guard> guards;  // that groups are few, and have two parts at least
-  SlotExpr groups;            // as given
-  SlotExpr parts;             // of each group
-  int axis = -1;              // along which they lie: the outermost tile axis
+  std::vector<Guard> guards;  // groups are few and have at least two parts each
+  SlotExpr groups;            // number of groups, as given
+  SlotExpr parts;             // parts per group
+  int axis = -1;              // the split axis: the outermost tile axis
 };
 
-// Groups of `width` points of the plan's parallel axes, each with all elements of the tile axes. Nothing where no
-// dim sizes allow for it, or where the plan reduces nothing.
+// Splits groups of `width` points of the plan's parallel axes, each with all elements of the tile axes. nullopt if dim
+// sizes never allow it, or if the plan has no reduction.
 std::optional<RowParts> SplitRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
                                            const PartLimits& limits);
 

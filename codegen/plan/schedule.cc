@@ -14,7 +14,7 @@
 namespace tailor {
 namespace {
 
-// "d7"
+// Parses a slot, "d7".
 bool ConsumeSlot(absl::string_view* text, int32_t* slot) {
   const size_t length = std::min(text->find(' '), text->size());
   const absl::string_view word = text->substr(0, length);

@@ -1,4 +1,4 @@
-// Schedule: how a KernelPlan runs on one kind of machine: lanes, tasks, tiles, versions. Printable.
+// Schedule: how a KernelPlan runs on one target: lanes, tasks, tiles, versions. Printable.
 #ifndef TAILOR_CODEGEN_PLAN_SCHEDULE_H_
 #define TAILOR_CODEGEN_PLAN_SCHEDULE_H_
 
@@ -19,10 +19,10 @@ namespace tailor {
 // A condition on dim slots under which a version may run.
 struct Guard {
   enum class Kind : uint8_t {
-    kDivides,        // slot's value mod number == 0
-    kEqual,          // slot's value == other slot's value, or == number when other < 0
-    kAtMost,         // slot's value <= number
-    kAtLeast,        // slot's value >= number
+    kDivides,        // value of `slot` mod number == 0
+    kEqual,          // value of `slot` == value of `other`, or == number if other < 0
+    kAtMost,         // value of `slot` <= number
+    kAtLeast,        // value of `slot` >= number
     kOutgrowsCache,  // `value` bytes >= RtContext::streamed_bytes, unless that is 0
     kValueAtLeast,   // `value` >= number
     kValueAtMost,    // `value` <= number
@@ -38,46 +38,46 @@ struct Guard {
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
-// Of a version whose tasks are parts of rows, or of chunks of the lane axis (codegen/plan/row_parts.h): part by part in
-// each of some phases.
+// The tasks of a version that splits rows, or chunks of the lane axis, into parts (codegen/plan/row_parts.h). They run
+// in phases, each over all parts.
 struct PartTasks {
-  SlotExpr count;  // parts of each row or chunk
-  SlotExpr tasks;  // of a phase
+  SlotExpr count;  // parts per row or chunk
+  SlotExpr tasks;  // per phase
   int phases = 1;
-  uint32_t serial = 0;     // bit i: phase i has no loops, and one thread takes all of its tasks
-  SlotExpr scratch_bytes;  // of the launch
-  int axis = -1;           // along which they lie
+  uint32_t serial = 0;     // bit i: phase i is serial: it has no loops, and one thread runs all its tasks
+  SlotExpr scratch_bytes;  // per launch
+  int axis = -1;           // the split axis
   friend bool operator==(const PartTasks&, const PartTasks&) = default;
 };
 
 // One compiled body. Versions are tried in order; the last has no guards.
 struct Version {
   std::vector<Guard> guards;
-  bool no_broadcast = false;  // the guards say that no dim size under a broadcast is 1
-  bool streams = false;       // whole vectors of the output are written past the caches
+  bool no_broadcast = false;  // the guards imply that no dim size under a broadcast is 1
+  bool streams = false;       // streaming stores for whole vectors of the output
   std::optional<PartTasks> parts;
   friend bool operator==(const Version&, const Version&) = default;
 };
 
-// Adds those that the version does not have.
+// Adds the guards that `version` lacks.
 void AddGuards(absl::Span<const Guard> guards, Version& version);
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
-// Where the plan has dim sizes that may be 1 under a broadcast: a version for when none is, and one for all else. Else
-// one for all.
+// If the plan has dim sizes under a broadcast: a version for when none is 1, and a general one. Else one general
+// version.
 std::vector<Version> BroadcastVersions(const KernelPlan& plan);
 
-// A way to cut a contraction into tiles and tasks. Each axis is cut into as few tiles as its limit allows: all of one
-// size or one less, or, with `whole`, of the full size but for the last.
+// A tiling of a contraction. Each axis has as few tiles as its limit allows. Even tiling: tiles of one size or one
+// less; `whole`: full tiles except the last.
 struct MatmulTiling {
-  int rows = 1;    // of a tile, at most
-  int panels = 1;  // of 16 columns, likewise
+  int rows = 1;    // largest tile rows
+  int panels = 1;  // largest tile panels of 16 columns
   bool whole_rows = false;
   bool whole_panels = false;
   int task_rows = 48;
   int task_panels = 4;
-  // It is for products of so many rows only.
+  // The range of m for which it is a candidate.
   int64_t least_m = 0;
   int64_t most_m = INT64_MAX;
   friend bool operator==(const MatmulTiling&, const MatmulTiling&) = default;
@@ -85,67 +85,67 @@ struct MatmulTiling {
 
 std::string TilingText(const MatmulTiling& tiling);  // "6x4 panels, task 48 rows x 4 panels"
 
-// Tile of a contraction (codegen/cpu/gemm): rows x panels of 16 columns per micro-kernel, and the block of
-// them that makes one task.
+// Tiles of a contraction (codegen/cpu/gemm): rows x panels of 16 columns per micro-kernel, and the block of tiles that
+// is one task.
 struct ContractionTile {
   int rows = 6;
   int panels = 4;
-  // Where one or two tiles of so many rows, `tall_panels` wide, are fewer than those of `rows`, they are taken instead:
-  // the panels are read less often. 0: never.
+  // If one or two tiles of `tall_rows` x `tall_panels` cover m with fewer tiles than `rows` do, they are used: panels
+  // are then read less often. 0: never.
   int tall_rows = 0;
   int tall_panels = 0;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
-  int64_t depth = 1024;        // longest run of K between two visits to memory of the sums
-  int64_t winograd_tiles = 0;  // > 0: by codegen/cpu/conv/winograd.h, so many tiles of the image at a time
-  // Whether a launch chooses its cut once dim sizes are known (codegen/cpu/tiling/tiling_model.h): the rule's or one of
-  // `cuts`. Then its argument block has one slot more, with the choice.
+  int64_t depth = 1024;        // longest run of K between two memory accesses of the sums
+  int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time
+  // Whether a launch chooses its tiling at run time (codegen/cpu/tiling/tiling_model.h): the default or one of
+  // `tilings`. Its argument block then has one more slot, with the choice.
   bool chooses = false;
   std::vector<MatmulTiling> tilings;
   friend bool operator==(const ContractionTile&, const ContractionTile&) = default;
 };
 
+// The schedule of one kernel. A version may differ only in the fields of Version.
 struct Schedule {
   int lanes = 1;  // elements per vector operation
-  // Independent vectors in flight in a reduction. With cross_axis: columns of a square that straight code writes.
+  // Independent vector accumulators of a reduction. With cross_axis: unrolled columns of a transposed square.
   int unroll = 1;
-  // Tasks, each a row of at most `short_row` elements, that run side by side: while one's reduction ends, others go on.
-  // Where the launch leaves the cache only the shortest do, for prefetchers follow one row better than several.
-  // Where lanes run across rows: vectors of them that run side by side.
+  // Rows per task that run interleaved, each of at most `short_row` elements: while one row's reduction ends, others
+  // proceed. If the launch outgrows the cache, only the shortest rows do, since prefetchers follow one row better than
+  // several. If lanes run across rows: interleaved vectors of rows.
   int rows = 1;
   int64_t short_row = 0;
-  // > 0: of rows that do not run side by side, the first stage runs in the loops of stage number `ahead` of the row
-  // before.
+  // Software-pipelined rows. > 0, for rows that are not interleaved: the first stage of the next row runs in the loops
+  // of stage `ahead` of this one.
   int ahead = 0;
-  bool behind = false;     // the last stage runs in those of the row after
-  int64_t block_rows = 0;  // > 0: of a chain, which runs so many rows at a time, while they are in cache
-  int lane_axis = -1;      // the axis whose neighbours fill the lanes; -1: scalar code
-  // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
-  // the chunks of the lane axis.
+  bool behind = false;     // the last stage of a row runs in the loops of the next row
+  int64_t block_rows = 0;  // > 0: rows per block of a chain, sized to stay in cache
+  int lane_axis = -1;      // the axis that the lanes run along; -1: scalar code
+  // Parallel lane axis: elements per task (0: all). Tasks enumerate the other parallel axes times the chunks of the
+  // lane axis.
   int64_t lane_chunk = 0;
-  // Loops that load along another axis than the lanes', -1 in others: squares of both are transposed in registers. A
-  // task has lane_chunk of the one by cross_chunk of the other.
+  // The axis that loads are contiguous along, if not the lane axis; -1: none. Squares of both axes are transposed in
+  // registers. A task has lane_chunk elements of the lane axis by cross_chunk of this one.
   int cross_axis = -1;
   int64_t cross_chunk = 0;
-  bool windows = false;  // reductions over windows, by blocks of results (codegen/cpu/loops/window_loops.h)
+  bool windows = false;  // window reductions by blocks of results (codegen/cpu/loops/window_loops.h)
   ContractionTile tile;
   std::vector<Version> versions{1};
-  // How many tasks a launch has, and how many one thread takes at a time. Splits depend on shapes alone.
+  // Tasks per launch, and tasks that a thread takes at a time. Splits depend only on shapes.
   SlotExpr tasks;
   SlotExpr tasks_per_chunk;
-  // Scratch of one worker in bytes (row buffers, each 64-byte aligned, of the rows that it works on), over slots
-  // likewise.
+  // Scratch bytes per thread: row buffers, each 64-byte aligned, of the rows that it works on.
   SlotExpr scratch_bytes;
-  std::vector<Schedule> links;  // of a chain: over the slots of each link
+  std::vector<Schedule> links;  // chains: over the slots of each link
 
   std::string Text() const;  // "{lanes 8, lane_axis 1, ...}" (codegen/plan/record_text.h)
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// What Schedule::Text writes. INVALID_ARGUMENT says what was expected, with line and column.
+// Parses the output of Schedule::Text. INVALID_ARGUMENT names the expected token, line and column.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
 
-// Whether lanes are neighbours on a parallel axis: rows, one of each.
+// Whether lanes run along a parallel axis: each lane is another row.
 bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule);
 
 }  // namespace tailor

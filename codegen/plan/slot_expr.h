@@ -1,5 +1,5 @@
-// SlotExpr: a quantity of a launch (tasks, chunk size, bytes, clocks) as an expression over the values of the kernel's dim
-// slots and the number of workers. Launches evaluate it once the dim sizes are known.
+// SlotExpr: a quantity of a launch (tasks, chunk size, bytes, clocks) as an expression over the kernel's dim slots and
+// the number of workers. The host program evaluates it at run time.
 #ifndef TAILOR_CODEGEN_PLAN_SLOT_EXPR_H_
 #define TAILOR_CODEGEN_PLAN_SLOT_EXPR_H_
 
@@ -16,14 +16,14 @@
 
 namespace tailor {
 
-// The algebra is DimExpr's, and so are its rules for overflow and for divisors; the variables are others. Immutable
-// value type; cheap to copy.
+// Algebra, overflow and divisor rules are those of DimExpr; the variables differ. An immutable value type, cheap to
+// copy.
 class SlotExpr {
  public:
   SlotExpr() = default;                            // 0
   SlotExpr(int64_t constant) : expr_(constant) {}  // NOLINT(runtime/explicit): as DimExpr's
   static SlotExpr Slot(int32_t slot) { return SlotExpr(DimExpr::Symbol(slot)); }
-  // RtContext::workers: threads of the host, multiprocessors of a device.
+  // RtContext::workers: CPU threads, or multiprocessors of a GPU.
   static SlotExpr Workers() { return SlotExpr(DimExpr::Symbol(kWorkers)); }
 
   friend SlotExpr operator+(const SlotExpr& a, const SlotExpr& b) { return SlotExpr(a.expr_ + b.expr_); }
@@ -41,21 +41,21 @@ class SlotExpr {
   std::optional<int32_t> slot() const;  // set when the expression is exactly one slot
   bool valid() const { return expr_.valid(); }
 
-  // Nothing on overflow or a divisor <= 0. `slots` by number; an expression over workers needs `workers`.
+  // nullopt on overflow or a divisor <= 0. `slots` by number; an expression with workers needs `workers`.
   std::optional<int64_t> Evaluate(absl::Span<const int64_t> slots, int64_t workers = 0) const;
-  // `slot` becomes `value`.
+  // The expression with `slot` replaced by `value`.
   SlotExpr WithSlot(int32_t slot, int64_t value) const;
   SlotExpr WithWorkers(int64_t workers) const;
-  // Slot i becomes slot slots[i].
+  // The expression with slot i replaced by slot slots[i].
   SlotExpr Renumbered(absl::Span<const int> slots) const;
-  std::vector<int32_t> Slots() const;  // those in the expression, ascending
-  bool OverWorkers() const;            // whether the workers are in it
+  std::vector<int32_t> Slots() const;  // used slots, ascending
+  bool OverWorkers() const;            // whether it depends on the number of workers
 
   std::string Text() const;  // "4*d0 + floordiv(d1, workers)"
-  // What Text() writes.
+  // Parses the output of Text().
   static absl::StatusOr<SlotExpr> Parse(absl::string_view text);
 
-  // For emission: slot i is symbol i, the workers are symbol kWorkers.
+  // For emission: symbol i is slot i, symbol kWorkers the number of workers.
   const DimExpr& expr() const { return expr_; }
   static constexpr SymbolId kWorkers = INT32_MAX;
 

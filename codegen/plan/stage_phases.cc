@@ -7,7 +7,8 @@
 namespace tailor {
 namespace {
 
-// Threads that wrote an element of the stage are the only ones to read it, unless it is one for the whole row.
+// Whether a phase ends after `stage`: it reduces, or other threads read a value that it stores. Per-row values (no
+// axes) are read by all threads.
 bool EndsPhase(const KernelPlan& plan, const Stage& stage, bool kept_are_private) {
   return std::any_of(stage.statements.begin(), stage.statements.end(), [&](const Statement& s) {
     const bool exchanged = IsKept(plan, s.buffer) && (!kept_are_private || stage.axes.empty());
@@ -30,7 +31,7 @@ void MarkLoads(const KernelPlan& plan, ExprId id, std::vector<bool>& seen, std::
 bool IsReduction(const KernelPlan& plan, const Statement& s) { return !s.reduce_axes.empty() && !IsScan(plan, s); }
 
 std::vector<Phase> PhasesOf(const KernelPlan& plan) {
-  const bool kept_are_private = KeptArePrivate(plan);
+  const bool kept_are_private = ExchangedIsThreadPrivate(plan);
   std::vector<Phase> phases;
   bool open = false;
   for (int i = 0; i < static_cast<int>(plan.stages.size()); ++i) {
@@ -58,7 +59,7 @@ std::vector<bool> LocalsNeeded(const KernelPlan& plan, const Phase& phase) {
   for (int i = phase.first; i < phase.end; ++i) {
     for (const Statement& s : plan.stages[i].statements) mark(s);
   }
-  // Backwards: what a needed local needs itself was defined before it.
+  // Backwards: the locals that a needed local depends on are defined before it.
   std::vector<bool> wanted(plan.buffers.size());
   for (int i = phase.first; i-- > 0;) {
     const std::vector<Statement>& statements = plan.stages[i].statements;

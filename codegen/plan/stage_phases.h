@@ -1,5 +1,5 @@
-// How the stages of a row are run by several threads, or blocks: in phases, between which they meet (AStitch section
-// 3.1, the global scheme).
+// Phases: how several threads or blocks run the stages of one row, with a barrier between phases (AStitch section 3.1,
+// the global scheme).
 #ifndef TAILOR_CODEGEN_PLAN_STAGE_PHASES_H_
 #define TAILOR_CODEGEN_PLAN_STAGE_PHASES_H_
 
@@ -10,23 +10,24 @@
 
 namespace tailor {
 
-// Of a whole row, not a scan of it.
+// Whether `s` reduces a whole row; false for scans.
 bool IsReduction(const KernelPlan& plan, const Statement& s);
 
 // Stages [first, end) of a plan.
 struct Phase {
   int first = 0, end = 0;
-  bool once = true;  // no stage has loops: there is nothing to share
+  bool once = true;  // no stage has loops: no work to split
 };
 
-// All stages in order. A phase ends behind a reduction, whose parts only the next can put together, and behind what
-// other threads read back.
+// All stages in order. A phase ends after a reduction, whose partial results the next phase combines, and after stores
+// that other threads read.
 std::vector<Phase> PhasesOf(const KernelPlan& plan);
 
 // Bit i: phase i has no loops. Requires at most 32 phases.
 uint32_t PhasesWithoutLoops(const std::vector<Phase>& phases);
 
-// By buffer: whether it is a local that a stage before the phase defines and the phase needs, be it for such a local.
+// Per buffer: whether it is a local that an earlier stage defines and the phase needs, directly or through such a
+// local.
 std::vector<bool> LocalsNeeded(const KernelPlan& plan, const Phase& phase);
 
 // The locals that reductions define, in order.

@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// A cursor over a text. What it takes lies behind any space.
+// A cursor over a text. Every read skips leading space.
 class TextReader {
  public:
   explicit TextReader(absl::string_view text) : text_(text) {}
@@ -30,14 +30,14 @@ class TextReader {
   // Up to one of `ends` outside parentheses.
   absl::string_view TakeUntil(absl::string_view ends);
   absl::StatusOr<int64_t> TakeInteger();
-  // `prefix` and a number, as "b7".
+  // `prefix` and a number: "b7".
   absl::StatusOr<int> TakeNumbered(absl::string_view prefix);
 
   // INVALID_ARGUMENT "line L, column C: <what>".
   absl::Status Error(absl::string_view what) const;
 
  private:
-  static constexpr int64_t kMostNumbers = 1 << 20;  // of axes, buffers, slots and faults
+  static constexpr int64_t kMostNumbers = 1 << 20;  // limit for axes, buffers, slots and faults
 
   absl::string_view text_;
   size_t at_ = 0;

@@ -29,7 +29,7 @@ bool IsPlainLoop(const KernelPlan& plan) {
 
 std::optional<Transposition> FindTransposition(const KernelPlan& original, int64_t least_stored, int64_t least_loaded) {
   if (!IsPlainLoop(original)) return std::nullopt;
-  KernelPlan plan = original;  // coefficient queries append expressions
+  KernelPlan plan = original;  // a copy: coefficient queries append expressions
   const auto most = [&](int axis) { return MaxOf(plan, plan.axes[axis].dim_size); };
   Transposition found{.stored = StoredAxis(plan)};
   if (found.stored < 0 || most(found.stored) < least_stored) return std::nullopt;

@@ -1,5 +1,5 @@
-// Loops that store along one axis of memory and load along another: a tile of both axes is read along the one, turned,
-// and written along the other, so that neither side meets one element in each line of memory.
+// Transposing loops: they store along one axis and load along another. A tile of both axes is loaded along one,
+// transposed in registers, and stored along the other, so that both sides access whole cache lines.
 #ifndef TAILOR_CODEGEN_PLAN_TRANSPOSITION_H_
 #define TAILOR_CODEGEN_PLAN_TRANSPOSITION_H_
 
@@ -11,16 +11,16 @@
 namespace tailor {
 
 struct Transposition {
-  int stored = -1;            // neighbours along this axis are neighbours in all outputs
-  int loaded = -1;            // and along this one in `loads`
-  std::vector<ExprId> loads;  // not along `stored`
+  int stored = -1;            // all outputs are contiguous along this axis
+  int loaded = -1;            // `loads` are contiguous along this axis
+  std::vector<ExprId> loads;  // loads not contiguous along `stored`
 };
 
-// None if `plan` is no plain loop, or stores and loads along one axis, or either axis is known to be shorter than
-// these.
+// nullopt if `plan` is not a plain loop, if stores and loads are along one axis, or if an axis is known to be shorter
+// than its minimum.
 std::optional<Transposition> FindTransposition(const KernelPlan& plan, int64_t least_stored, int64_t least_loaded);
 
-// `plan` with each of `loads` as the value of a local buffer: the last ones, in order.
+// `plan` with each of `loads` replaced by a load of a new local buffer; these are the last buffers, in order.
 KernelPlan WithLocals(KernelPlan plan, const std::vector<ExprId>& loads);
 
 }  // namespace tailor

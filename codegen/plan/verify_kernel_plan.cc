@@ -33,7 +33,7 @@ bool IsCombiner(OpKind op) {
 
 bool IsBound(const Buffer& buffer) { return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput; }
 
-// The closed range of an index where constants bound it.
+// The closed range of an index, if constants bound it.
 struct IndexRange {
   int64_t min, max;
 };
@@ -71,7 +71,7 @@ class PlanVerifier {
     if (dim_size.slot == -1) return true;
     return dim_size.slot >= 0 && static_cast<size_t>(dim_size.slot) < plan_.dims.size() && dim_size.constant == 0;
   }
-  // Of an axis or a buffer: not below 0.
+  // A valid dim size of an axis or a buffer: not negative.
   bool IsSize(const DimSize& dim_size) const { return HasDimSize(dim_size) && dim_size.constant >= 0; }
   bool IsAxis(int axis) const { return axis >= 0 && static_cast<size_t>(axis) < plan_.axes.size(); }
   bool IsBuffer(int buffer) const { return buffer >= 0 && static_cast<size_t>(buffer) < plan_.buffers.size(); }
@@ -127,7 +127,7 @@ class PlanVerifier {
     return absl::OkStatus();
   }
 
-  // Whether fields that are of no use to `e` are empty.
+  // Whether the fields that `e`'s kind does not use are empty.
   static bool IsTidy(const Expr& e) {
     const bool has_ref = e.kind == ExprKind::kAxis || e.kind == ExprKind::kGatherIndex || e.kind == ExprKind::kLoad;
     const bool has_dim_size =
@@ -226,11 +226,12 @@ class PlanVerifier {
     if (op.dtype == DTypeRule::kNumeric && first == DType::kBool) return Wrong(name, "its operands are bool");
     if (op.dtype == DTypeRule::kBitcast && SizeOf(first) != SizeOf(e.dtype)) return Wrong(name, "its size changes");
     const DType implied = ImpliedType(plan_, e);
-    if (implied != DType::kInvalid && implied != e.dtype) return Wrong(name, "its dtype is not what its op gives");
+    if (implied != DType::kInvalid && implied != e.dtype)
+      return Wrong(name, "its dtype is not the result dtype of its op");
     return absl::OkStatus();
   }
 
-  // Where constants bound it; operands have been verified.
+  // The range of `id`, if constants bound it. Requires verified operands.
   std::optional<IndexRange> RangeOf(ExprId id) {
     ranges_.resize(plan_.exprs.size());
     if (!ranges_[id].known) ranges_[id] = {true, ComputeRange(plan_.exprs[id])};
@@ -238,7 +239,7 @@ class PlanVerifier {
   }
 
   std::optional<IndexRange> ComputeRange(const Expr& e) {
-    constexpr int64_t kMost = int64_t{1} << 31;  // sums and products of two such do not overflow
+    constexpr int64_t kMost = int64_t{1} << 31;  // sums and products of two such values do not overflow
     const auto small = [](const std::optional<IndexRange>& r) { return r && r->min >= 0 && r->max < kMost; };
     switch (e.kind) {
       case ExprKind::kDimSize:
@@ -277,7 +278,7 @@ class PlanVerifier {
     return last < elements ? absl::OkStatus() : Wrong(name, "an index lies beyond the buffer");
   }
 
-  // Whether all axes that `id` depends on are parallel or in `scope`. Each expression is looked at once a stage.
+  // Whether all axes that `id` depends on are parallel or in `scope`. Visits each expression once per stage.
   bool IsInScope(ExprId id, const std::vector<int>& scope, std::vector<int8_t>& seen) const {
     if (seen[id] != 0) return seen[id] > 0;
     const Expr& e = plan_.exprs[id];
@@ -289,7 +290,7 @@ class PlanVerifier {
     return in;
   }
 
-  // Whether every buffer of the kernel's own that `id` loads has been stored.
+  // Whether every internal buffer that `id` loads has been stored.
   bool IsStored(ExprId id) {
     if (loads_stored_[id]) return true;
     const Expr& e = plan_.exprs[id];
@@ -331,7 +332,7 @@ class PlanVerifier {
     TAILOR_RETURN_IF_ERROR(VerifyReduction(stage, s, name));
     const DType value = plan_.exprs[s.value].dtype;
     const DType expected = s.reduce_axes.empty() ? value : s.accumulate;
-    if (buffer.dtype != expected) return Wrong(name, "the buffer has another dtype than what is stored");
+    if (buffer.dtype != expected) return Wrong(name, "the buffer's dtype differs from that of the stored value");
     if (!s.reduce_axes.empty() && value != s.accumulate &&
         !(SizeOf(value) < SizeOf(s.accumulate) || IsInteger(value))) {
       return Wrong(name, "its accumulator is narrower than the value");
@@ -386,7 +387,7 @@ class PlanVerifier {
     return absl::OkStatus();
   }
 
-  // An axis of dim size 1 is written as the index 0.
+  // Whether `id` is the index of `axis`; an axis of dim size 1 has index 0.
   bool IsAxisIndex(ExprId id, int axis) const {
     const Expr& e = plan_.exprs[id];
     if (plan_.axes[axis].dim_size == DimSize{.constant = 1}) {
@@ -401,7 +402,7 @@ class PlanVerifier {
     return stage >= 0 && static_cast<size_t>(stage) < plan_.stages.size() && plan_.stages[stage].statements.size() == 1;
   }
 
-  // The factors of what `s` sums over `axis`; empty if it is no such sum of products.
+  // The factors of the products that `s` sums over `axis`; empty if it is not such a sum.
   std::vector<ExprId> FactorsOfSum(const Statement& s, int axis) const {
     const Expr& product = plan_.exprs[s.value];
     const bool is_sum = s.reduce_axes == std::vector<int>{axis} && s.combiner == OpKind::kAdd && !s.exclusive &&
@@ -437,10 +438,10 @@ class PlanVerifier {
     if (form.fill < 0) return absl::OkStatus();
     const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&
                        plan_.stages[form.fill].statements[0].buffer == lhs.ref;
-    return fills ? absl::OkStatus() : Wrong("contraction", "the box is not the left operand");
+    return fills ? absl::OkStatus() : Wrong("contraction", "the staging buffer is not the lhs");
   }
 
-  // What AttentionOf takes for granted.
+  // Checks the assumptions of AttentionOf.
   absl::Status VerifyAttention(const AttentionForm& form) const {
     const int axes = static_cast<int>(plan_.axes.size());
     if (form.m < 0 || form.v != form.m + 1 || form.n != form.v + 1 || form.d != form.n + 1 || form.d + 1 != axes) {
@@ -508,9 +509,9 @@ class PlanVerifier {
   };
 
   const KernelPlan& plan_;
-  const bool is_attention_;   // its locals have a value for each point of the axes they depend on: all are in scope
-  std::vector<bool> stored_;  // by buffer: by a statement so far
-  std::vector<bool> loads_stored_;  // by expression: known to load nothing else
+  const bool is_attention_;         // a local has a value per point of the axes it depends on: all axes are in scope
+  std::vector<bool> stored_;        // by buffer: stored by an earlier statement
+  std::vector<bool> loads_stored_;  // by expression: all buffers that it loads are stored
   std::vector<Remembered> ranges_;
 };
 

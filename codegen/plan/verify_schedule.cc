@@ -23,12 +23,12 @@ class ScheduleVerifier {
     if (plan_.IsChain()) {
       TAILOR_RETURN_IF_ERROR(VerifyChain());
     } else {
-      if (!s_.links.empty()) return Wrong("links", "are for chains alone");
+      if (!s_.links.empty()) return Wrong("links", "are only for chains");
       TAILOR_RETURN_IF_ERROR(VerifyLanes());
       TAILOR_RETURN_IF_ERROR(plan_.IsContraction() ? VerifyContraction() : VerifyLoops());
     }
     if (s_.block_rows < 0 || (s_.block_rows > 0 && !is_link_))
-      return Wrong("block_rows", "is for links of a chain alone");
+      return Wrong("block_rows", "is only for links of a chain");
     TAILOR_RETURN_IF_ERROR(VerifyLaunch());
     return VerifyVersions();
   }
@@ -54,7 +54,7 @@ class ScheduleVerifier {
   }
 
   absl::Status VerifyLoops() const {
-    if (s_.tile != ContractionTile()) return Wrong("tile", "is for contractions alone");
+    if (s_.tile != ContractionTile()) return Wrong("tile", "is only for contractions");
     if (s_.unroll < 1) return Wrong("unroll", "is less than 1");
     if (s_.rows < 1) return Wrong("rows", "is less than 1");
     if (s_.short_row < 0 || (s_.short_row > 0 && s_.rows == 1)) return Wrong("short_row", "needs rows > 1");
@@ -148,7 +148,7 @@ class ScheduleVerifier {
     return VerifyTasks(tasks);
   }
 
-  // `tasks`: as many as the emitted code tells apart. Those of a link are the chain's.
+  // `tasks`: the number that the emitted code decodes. A link has none: the chain has them.
   absl::Status VerifyTasks(const SlotExpr& tasks) const {
     const SlotExpr& wanted = is_link_ ? SlotExpr() : tasks;
     if (s_.tasks != wanted) return Wrong("tasks", absl::StrCat("should be ", wanted.Text()));
@@ -183,7 +183,7 @@ class ScheduleVerifier {
 
   absl::Status VerifyParts(const PartTasks& parts) const {
     if (plan_.IsContraction() || plan_.IsChain() || s_.windows || s_.cross_axis >= 0)
-      return Wrong("parts", "are for row kernels alone");
+      return Wrong("parts", "are only for row kernels");
     const std::vector<int> axes = AxesOf(plan_, AxisRole::kTile);
     if (axes.empty() || parts.axis != axes.front()) return Wrong("parts axis", "must be the outermost tile axis");
     const std::vector<Phase> phases = PhasesOf(plan_);
@@ -198,7 +198,7 @@ class ScheduleVerifier {
     return absl::OkStatus();
   }
 
-  static constexpr int kMostRows = 64, kMostPanels = 64;  // of a micro-kernel
+  static constexpr int kMostRows = 64, kMostPanels = 64;  // per micro-kernel
   static constexpr int64_t kMostTaskRows = 1 << 15;       // 16 bits of a TilingWord
 
   const KernelPlan& plan_;
@@ -206,7 +206,7 @@ class ScheduleVerifier {
   const bool is_link_;
 };
 
-// Whether the guards say that no dim size under a broadcast is 1.
+// Whether the guards imply that no dim size under a broadcast is 1.
 bool ExcludesBroadcasts(const KernelPlan& plan, const Version& version) {
   const Version present = BroadcastVersions(plan).front();
   if (!present.no_broadcast) return false;  // there is none to exclude
@@ -228,7 +228,7 @@ absl::Status VerifyGuard(const KernelPlan& plan, const Guard& guard) {
     return wrong("refers to a slot that does not exist");
   if (of_value && !IsOverSlotsOf(plan, guard.value, /*workers=*/true))
     return wrong("refers to a slot that does not exist");
-  // How large the cache is no compiler knows.
+  // The cache size is unknown at compile time, so kOutgrowsCache may compare a constant.
   if (of_value && (guard.kind == Kind::kOutgrowsCache ? guard.value == 0 : guard.value.constant().has_value()))
     return wrong("compares a constant");
   if (!of_value && guard.value != 0) return wrong("has both a slot and a value");
@@ -261,10 +261,10 @@ absl::Status VerifyVersion(const KernelPlan& plan, const Version& version, bool 
   }
   if (last && !version.guards.empty()) return ScheduleError(plan, "versions", "the last has guards");
   if (version.no_broadcast && !ExcludesBroadcasts(plan, version))
-    return ScheduleError(plan, "versions no_broadcast", "is not what the guards say");
+    return ScheduleError(plan, "versions no_broadcast", "does not agree with the guards");
   const bool outgrows = std::any_of(version.guards.begin(), version.guards.end(),
                                     [](const Guard& guard) { return guard.kind == Guard::Kind::kOutgrowsCache; });
-  if (version.streams != outgrows) return ScheduleError(plan, "versions streams", "is not what the guards say");
+  if (version.streams != outgrows) return ScheduleError(plan, "versions streams", "does not agree with the guards");
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// What every Schedule has to be, whoever made it.
+// The invariants of every Schedule.
 #ifndef TAILOR_CODEGEN_PLAN_VERIFY_SCHEDULE_H_
 #define TAILOR_CODEGEN_PLAN_VERIFY_SCHEDULE_H_
 
@@ -9,20 +9,20 @@
 
 namespace tailor {
 
-// INTERNAL naming the plan, the part and what is wrong with it. Checks that
-// - axes, stages, slots and links that something refers to exist, and are of the kind that the field is about;
-// - numbers are in range, and fields that the form of the plan has no use for are those of a new Schedule;
-// - tasks are as many as the emitted loops count (of windows and of Winograd: not checked);
-// - the last version has no guards, all before it have some, and flags are backed by guards;
+// Errors: INTERNAL with plan, part and violation. Checks that
+// - axes, stages, slots and links that are referred to exist, and are of the kind that the field requires;
+// - numbers are in range, and fields that the plan's form does not use have their defaults;
+// - the number of tasks equals that of the emitted loops (windows and Winograd: not checked);
+// - the last version has no guards, all others have some, and flags are implied by guards;
 // - phases of parts are those of the plan.
-// What it cannot tell is speed: another tile, chunk, unroll factor or chunk size makes another legal schedule.
+// Not checked: performance. Any other tile, chunk or unroll factor in range is also a valid schedule.
 absl::Status VerifySchedule(const KernelPlan& plan, const Schedule& schedule);
 
-// The part that schedules of all machines share: that guards are over slots of the plan and say what the flags need.
-// `last`: whether it takes what no other version did.
+// The checks common to all targets: guards are over slots of the plan and imply the flags. `last`: whether this is the
+// last version, without guards.
 absl::Status VerifyVersion(const KernelPlan& plan, const Version& version, bool last);
 
-// Whether `value` has a value, over slots of the plan and, where `workers`, the number of workers.
+// Whether `value` is a valid expression over slots of the plan and, with `workers`, the number of workers.
 bool IsOverSlotsOf(const KernelPlan& plan, const SlotExpr& value, bool workers = false);
 
 // INTERNAL "schedule of <plan>: <where>: <what>".

@@ -73,7 +73,7 @@ void BlockSums::EmitEndOfBlock() {
   b_.CreateStore(b_.getInt64(0), steps_);
 }
 
-// `blocks`: of the size that `level` takes, before this one.
+// `blocks`: number of earlier blocks of the size that `level` adds.
 void BlockSums::EmitCarry(size_t level, Value* blocks) {
   const bool last = level + 1 == levels_;
   Value* number = last ? blocks : b_.CreateAnd(blocks, b_.getInt64(kBlock - 1), "blocks.of_level");

@@ -8,12 +8,12 @@ namespace tailor {
 
 using llvm::Value;
 
-// By a product with the reciprocal in f64. Integers below 2^52 are the low bits of a double to which 2^52 is added, and
-// adding it rounds to the nearest. The product is within 1/4 of x / divisor, so that what it rounds to is the quotient
-// or one more, and the rest, which is exact, tells which.
+// Multiplies by the reciprocal in f64. An integer below 2^52 is the low bits of the double that is 2^52 larger, and
+// adding 2^52 rounds to the nearest integer. The product is within 1/4 of x / divisor, so it rounds to the quotient or
+// one more; the exact remainder decides.
 DividedLanes DivideLanes(llvm::IRBuilderBase& b, Value* x, Value* divisor) {
   const llvm::IRBuilderBase::FastMathFlagGuard guard(b);
-  b.setFastMathFlags(llvm::FastMathFlags());  // none may regroup (a + 2^52) - 2^52
+  b.setFastMathFlags(llvm::FastMathFlags());  // no reassociation of (a + 2^52) - 2^52
   constexpr uint64_t kBitsOf2To52 = 0x4330000000000000;
   auto* words = llvm::cast<llvm::VectorType>(x->getType());
   auto* doubles = llvm::VectorType::get(b.getDoubleTy(), words->getElementCount());

@@ -1,5 +1,5 @@
-// Division of lanes of indices by one divisor. CPUs have no vectors of 64-bit integer divisions: LLVM would divide lane
-// by lane.
+// Divides lanes of indices by one divisor. CPUs have no vector division of 64-bit integers: LLVM would divide each lane
+// separately.
 #ifndef TAILOR_CODEGEN_SCALAR_LANE_DIVISION_H_
 #define TAILOR_CODEGEN_SCALAR_LANE_DIVISION_H_
 
@@ -12,8 +12,8 @@ struct DividedLanes {
   llvm::Value* rest;
 };
 
-// x / divisor and x % divisor: lanes of i64 and an i64 >= 1, both below 2^50 (an address has 48 bits). Other lanes,
-// which are those of indices that nothing reads, get any value.
+// x / divisor and x % divisor. x: i64 lanes, 0 <= x < 2^50 (addresses have 48 bits); divisor: i64, 1 <= divisor < 2^50.
+// Lanes out of range (indices that are not used) get arbitrary values.
 DividedLanes DivideLanes(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* divisor);
 
 }  // namespace tailor

@@ -1,4 +1,5 @@
-// What those who share a point, threads or blocks, take of it, and where they leave what each has of its reductions.
+// Partial reductions: the span of a row that each thread or block reduces, and the scratch cells for its partial
+// results.
 #ifndef TAILOR_CODEGEN_SCALAR_PARTIAL_REDUCTIONS_H_
 #define TAILOR_CODEGEN_SCALAR_PARTIAL_REDUCTIONS_H_
 
@@ -9,8 +10,7 @@
 
 namespace tailor {
 
-// Elements [begin, end) of the axis along which parts lie: whole vectors of `lanes`, equally many but for the last
-// ones.
+// Elements [begin, end) of the split axis: whole vectors of `lanes`, of equal length except for the last parts.
 struct PartSpan {
   llvm::Value *begin, *end;
 };
@@ -29,23 +29,23 @@ inline PartSpan EmitPartSpan(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm
   return {begin, until(b.CreateAdd(begin, length), "part.end")};
 }
 
-// Cells of 8 bytes in scratch of the launch: [reductions][groups][parts][width], `width` points making a group that is
-// taken together. Each is written once in a launch, in a phase before the one that reads it. Vectors of elements that
-// are narrower take the first bytes of their cells.
+// 8-byte cells in the launch's scratch: [reductions][groups][parts][width], where `width` points are a group. Each cell
+// is written once per launch, in a phase before the one that reads it. Vectors of narrower elements use the first bytes
+// of their cells.
 class PartialReductions {
  public:
   PartialReductions(llvm::IRBuilderBase& b, llvm::Value* base, llvm::Value* groups, llvm::Value* parts, int width)
       : b_(b), base_(base), groups_(groups), parts_(parts), width_(b.getInt64(width)) {}
 
-  // i64s: of which group, of which part of it, and which of its points.
+  // i64 indices: the group, the part in it, and the point of the group.
   struct Place {
     llvm::Value *group, *part, *point;
   };
   void Store(int reduction, const Place& place, llvm::Value* value) {
-    b_.CreateAlignedStore(value, At(reduction, place), llvm::Align(kPartCellBytes));
+    b_.CreateAlignedStore(value, At(reduction, place), llvm::Align(kPartialBytes));
   }
   llvm::Value* Load(int reduction, const Place& place, llvm::Type* type) {
-    return b_.CreateAlignedLoad(type, At(reduction, place), llvm::Align(kPartCellBytes), "part.result");
+    return b_.CreateAlignedLoad(type, At(reduction, place), llvm::Align(kPartialBytes), "part.result");
   }
 
  private:

@@ -139,10 +139,10 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
 }
 
 llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
-  if (llvm::Value* lanes = EmitLanesBelow(e)) return lanes;
+  if (llvm::Value* lanes = EmitPrefixMask(e)) return lanes;
   llvm::Value* lhs = Emit(e.args[0]);
   llvm::Value* rhs = Emit(e.args[1]);
-  // Beside an empty operand (padding, a concatenation) the index into it is computed, if never used.
+  // With an empty operand (pad, concat) an unused index into it is still computed: avoids division by zero.
   const bool divides = e.kind == ExprKind::kIndexFloorDiv || e.kind == ExprKind::kIndexMod;
   if (divides && !llvm::isa<llvm::ConstantInt>(rhs)) {
     rhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rhs, b_.getInt64(1), nullptr, "divisor");
@@ -171,15 +171,15 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
   }
 }
 
-// Lanes grow by `step` towards the other side: they are below it up to one of them, and from there on are not, or the
-// other way round. Lanes of indices would fill two registers, and be compared in each.
-llvm::Value* ScalarEmitter::EmitLanesBelow(const Expr& e) {
+// If the two sides differ by a linear function of the lane, the comparison holds for a prefix or a suffix of lanes. The
+// mask is computed from a count, since i64 index lanes would fill two registers and need two comparisons.
+llvm::Value* ScalarEmitter::EmitPrefixMask(const Expr& e) {
   if (e.kind != ExprKind::kIndexLess || !(VariesByLane(e.args[0]) || VariesByLane(e.args[1]))) return nullptr;
   const auto lhs = LaneCoefficient(e.args[0]), rhs = LaneCoefficient(e.args[1]);
   if (!lhs || !rhs || *lhs == *rhs) return nullptr;
   const int64_t step = *lhs - *rhs;
   llvm::Value* gap = b_.CreateSub(EmitFirst(e.args[1]), EmitFirst(e.args[0]), "gap");  // below: step * lane < gap
-  // Below are lanes [0, ceil(gap / step)), or those from floor(-gap / -step) + 1 on.
+  // The result is true in lanes [0, ceil(gap / step)), or from lane floor(-gap / -step) + 1 on.
   const int64_t size = std::abs(step);
   llvm::Value* reach = step > 0 ? b_.CreateAdd(gap, b_.getInt64(size - 1)) : b_.CreateSub(b_.getInt64(size), gap);
   reach = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, reach, b_.getInt64(0));
@@ -196,7 +196,7 @@ llvm::Value* ScalarEmitter::EmitIdiom(const Expr& e) {
       const math::LaneMath m(b_, target_, x->getType());
       return gelu->op == OpKind::kErf ? math::GeluErf(m, x) : math::GeluTanh(m, x);
     }
-    if (e.dtype == DType::kF32 && IsPowerBelowGreatest(plan_, e)) {
+    if (e.dtype == DType::kF32 && IsExpMinusMax(plan_, e)) {
       llvm::Value* below = Emit(e.args[0]);
       return math::ExpOfDifference(math::LaneMath(b_, target_, below->getType()), below);
     }
@@ -247,8 +247,8 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
 // ---- Memory --------------------------------------------------------------------------------------
 
 ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
-  // The lanes' common step: known if every varying index grows by a known number and the dim sizes
-  // behind it are constants.
+  // The common step of the lanes: known if every varying index has a constant coefficient and the inner dim sizes are
+  // constants.
   std::optional<int64_t> step = 0;
   std::optional<int64_t> stride = 1;
   for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
@@ -264,7 +264,7 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
       stride = std::nullopt;
     }
   }
-  constexpr int64_t kMostStep = 4;  // that EmitSteppedLoad takes
+  constexpr int64_t kMostStep = 4;  // limit for EmitSteppedLoad
   const bool scattered = !step || *step < -1 || *step > kMostStep;
   llvm::Value* offset = b_.getInt64(0);
   if (scattered) offset = ToLanes(offset);
@@ -317,7 +317,7 @@ llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {
   return b_.CreateGEP(element, frame_.buffers[buffer], offset, "element");
 }
 
-llvm::Value* ScalarEmitter::HeldPointer(int buffer, const std::vector<ExprId>& indices) {
+llvm::Value* ScalarEmitter::InterleavedPointer(int buffer, const std::vector<ExprId>& indices) {
   assert(lanes_ == rows_held_ && "row buffers hold other lanes");
   const Address address = EmitRowMajor(plan_.buffers[buffer], indices);
   return ElementPointer(buffer, b_.CreateMul(address.offset, b_.getInt64(rows_held_), "held"));
@@ -330,7 +330,7 @@ llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& ind
 }
 
 llvm::Align ScalarEmitter::VectorAlign(int buffer, const std::vector<ExprId>& indices) const {
-  constexpr int64_t kWidest = 16;  // bytes that one access asks to be aligned, on machines that ask at all
+  constexpr int64_t kWidest = 16;  // largest alignment in bytes that one access may need
   const int64_t bytes = SizeOf(plan_.buffers[buffer].dtype);
   const bool whole = are_whole_ != nullptr && are_whole_(buffer, indices);
   return llvm::Align(whole ? std::min(kWidest, bytes * lanes_) : bytes);
@@ -353,10 +353,10 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   const llvm::Align align(SizeOf(buffer.dtype));
   if (IsHeld(e.ref)) {
     llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
-    llvm::Instruction* load = b_.CreateAlignedLoad(type, HeldPointer(e.ref, e.args), align, "held");
+    llvm::Instruction* load = b_.CreateAlignedLoad(type, InterleavedPointer(e.ref, e.args), align, "held");
     return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
   }
-  if (llvm::Value* value = EmitPerhapsBroadcast(e)) return value;
+  if (llvm::Value* value = EmitMaybeBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
   if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
   llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
@@ -401,7 +401,7 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
   const llvm::Align align(SizeOf(buffer.dtype));
   if (IsHeld(buffer_id)) {
     llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
-    Tag(b_.CreateAlignedStore(lanes, HeldPointer(buffer_id, indices), align), buffer_id);
+    Tag(b_.CreateAlignedStore(lanes, InterleavedPointer(buffer_id, indices), align), buffer_id);
     return;
   }
   const Address address = EmitAddress(buffer, indices);
@@ -467,7 +467,7 @@ llvm::Value* ScalarEmitter::EmitGatherIndex(const Expr& e) {
   return b_.CreateSelect(bad, zero, index, "gather.safe");
 }
 
-// Cold path: the first fault of a run claims the record, so that its three words belong together.
+// Cold path: the first fault of a run claims the record, so that its three words are consistent.
 void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad) {
   llvm::LLVMContext& context = b_.getContext();
   llvm::Function* function = b_.GetInsertBlock()->getParent();

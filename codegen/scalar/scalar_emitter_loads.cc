@@ -1,4 +1,4 @@
-// Loads whose lanes neither lie side by side nor have to be gathered (docs/decisions/loads-follow-memory.md).
+// Loads whose lanes are not contiguous but need no gather (docs/decisions/loads-follow-memory.md).
 #include <algorithm>
 
 #include "codegen/scalar/lane_division.h"
@@ -12,13 +12,13 @@ llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, 
   const llvm::Align align(SizeOf(plan_.buffers[buffer].dtype));
   llvm::Type* type = MemoryType(b_.getContext(), plan_.buffers[buffer].dtype, lanes_);
   const int64_t last = (lanes_ - 1) * address.step;
-  // What the vectors so far have of the lanes, at their places.
+  // The lanes found in the vectors so far, in their positions.
   llvm::Value* all = llvm::PoisonValue::get(type);
   for (int64_t piece = 0, done = 0; done < lanes_; ++piece) {
-    // The last vector ends with the last lane's element: beyond it the tensor may end.
+    // The last vector ends at the last lane's element: the tensor may end there.
     const int64_t first = mask == nullptr ? std::min(piece * lanes_, last - (lanes_ - 1)) : piece * lanes_;
-    llvm::SmallVector<int> chosen(lanes_, llvm::PoisonMaskElem);  // of `all` and this vector, one after the other
-    llvm::SmallVector<int> active(lanes_, lanes_);                // of the mask and zeros
+    llvm::SmallVector<int> chosen(lanes_, llvm::PoisonMaskElem);  // shuffle mask over `all` and this vector
+    llvm::SmallVector<int> active(lanes_, lanes_);                // shuffle mask over the mask and zeros
     int64_t lane = 0;
     for (; lane < done; ++lane) chosen[lane] = static_cast<int>(lane);
     for (; lane < lanes_ && lane * address.step < first + lanes_; ++lane) {
@@ -26,7 +26,7 @@ llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, 
       chosen[lane] = static_cast<int>(lanes_ + element);
       active[element] = static_cast<int>(lane);
     }
-    if (lane == done) continue;  // none of these elements is wanted
+    if (lane == done) continue;  // no lane needs these elements
     done = lane;
     llvm::Value* pointer = ElementPointer(buffer, b_.CreateAdd(address.offset, b_.getInt64(first), "stepped.offset"));
     llvm::Instruction* load;
@@ -43,7 +43,7 @@ llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, 
   return all;
 }
 
-// Bits of a mask register are set apart in one instruction, where a shuffle would make vectors of them and masks again.
+// One instruction (pdep) spreads the bits of a mask register; a shuffle would convert to vectors and back.
 llvm::Value* ScalarEmitter::EmitSteppedMask(llvm::Value* mask, int64_t step, int64_t first) {
   uint64_t places = 0;
   for (int lane = 0; lane < lanes_; ++lane) places |= uint64_t{1} << (lane * step);
@@ -70,14 +70,14 @@ llvm::Value* ScalarEmitter::EmitRowOffset(const Expr& load, llvm::Value* last) {
   return offset;
 }
 
-llvm::Value* ScalarEmitter::EmitPerhapsBroadcast(const Expr& e) {
+llvm::Value* ScalarEmitter::EmitMaybeBroadcast(const Expr& e) {
   if (no_broadcast_ || !LanesAreInRow(e)) return nullptr;
   const Expr& last = plan_.exprs[e.args.back()];
   if (last.kind != ExprKind::kBcastIndex || LaneCoefficient(last.args[0]) != 1) return nullptr;
   llvm::Value* present = b_.CreateICmpNE(frame_.DimSizeValue(b_, last.dim_size), b_.getInt64(1), "present");
   llvm::Value* index = b_.CreateSelect(present, EmitFirst(last.args[0]), b_.getInt64(0), "bcast.index");
   llvm::Value* pointer = ElementPointer(e.ref, EmitRowOffset(e, index));
-  // A mask has its first lane always: it cuts off the last ones.
+  // A mask always includes the first lane: it excludes only trailing lanes.
   llvm::SmallVector<llvm::Constant*, 16> first_alone(lanes_, b_.getFalse());
   first_alone[0] = b_.getTrue();
   llvm::Value* wanted = b_.CreateSelect(present, mask_ ? mask_ : AllLanes(), llvm::ConstantVector::get(first_alone));

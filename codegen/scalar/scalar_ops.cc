@@ -15,7 +15,7 @@ namespace {
 
 using llvm::Value;
 
-// One application of an op. The functions of `scalar` below are what the op table's last column names.
+// One application of an op. The last column of the op table names the functions of `scalar` below.
 struct Call {
   llvm::IRBuilderBase& b;
   const EmitTarget& target;
@@ -57,7 +57,7 @@ Value* Compare(const Call& c, llvm::CmpInst::Predicate floats, llvm::CmpInst::Pr
   return c.b.CreateICmp(c.on_signed() ? signed_integers : others, c.x(), c.y(), name);
 }
 
-// x / 0 = 0 and INT_MIN / -1 = INT_MIN: in both cases the division itself is by one.
+// x / 0 = 0 and INT_MIN / -1 = INT_MIN: in both cases, the division instruction divides by one.
 Value* DivideIntegers(const Call& c) {
   llvm::Type* type = c.x()->getType();
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
@@ -87,7 +87,7 @@ Value* RemainderOfIntegers(const Call& c) {
   return c.on_signed() ? c.b.CreateSRem(c.x(), divisor, "rem") : c.b.CreateURem(c.x(), divisor, "rem");
 }
 
-// Counts are taken modulo the width.
+// The shift count modulo the bit width.
 Value* MaskedCount(const Call& c) {
   const unsigned width = c.y()->getType()->getScalarSizeInBits();
   return c.b.CreateAnd(c.y(), llvm::ConstantInt::get(c.y()->getType(), width - 1), "shift.count");
@@ -113,7 +113,7 @@ Value* Abs(const Call& c) {
 Value* Exp(const Call& c) { return c.Rounded(math::Exp(c.Math(), c.x())); }
 Value* Log(const Call& c) { return c.Rounded(math::Log(c.Math(), c.x())); }
 Value* Tanh(const Call& c) { return c.Rounded(math::Tanh(c.Math(), c.x())); }
-// Between the forms in memory. A byte other than 0 is true.
+// Converts via memory forms. A bool byte other than 0 is true.
 Value* Bitcast(const Call& c) {
   Value* memory = ToMemory(c.b, c.operand, c.x());
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(memory->getType());
@@ -132,7 +132,7 @@ Value* Asin(const Call& c) { return c.Rounded(math::Asin(c.Math(), c.x())); }
 Value* Acos(const Call& c) { return c.Rounded(math::Acos(c.Math(), c.x())); }
 Value* Atan(const Call& c) { return c.Rounded(math::Atan(c.Math(), c.x())); }
 
-// Whole numbers near a value of any float type are values of that type.
+// Exact for f16 and bf16 in f32: integers near a value of a float type are values of that type.
 Value* Floor(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, c.x(), nullptr, "floor"); }
 Value* Ceil(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, c.x(), nullptr, "ceil"); }
 Value* Round(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, c.x(), nullptr, "round"); }
@@ -162,7 +162,7 @@ Value* Mul(const Call& c) {
   return c.on_floats() ? c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul")) : c.b.CreateMul(c.x(), c.y(), "mul");
 }
 
-// Whether dividing by it is multiplying by a number.
+// Whether division by `divisor` equals multiplication by its inverse.
 bool HasExactInverse(Value* divisor) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(divisor);
   return constant != nullptr && constant->getValueAPF().getExactInverse(nullptr);
@@ -216,11 +216,11 @@ Value* And(const Call& c) { return c.b.CreateAnd(c.x(), c.y(), "and"); }
 Value* Or(const Call& c) { return c.b.CreateOr(c.x(), c.y(), "or"); }
 Value* Xor(const Call& c) { return c.b.CreateXor(c.x(), c.y(), "xor"); }
 
-// Conditions that may be comparisons of floats are hidden from the folds of float_choices.h.
+// Conditions that may be float comparisons are hidden from InstCombine (codegen/ir/float_choices.h).
 Value* Select(const Call& c) {
   Value* condition = c.args[0];
   const bool hides = c.on_floats() && !llvm::isa<llvm::Constant>(condition) && !llvm::isa<llvm::ICmpInst>(condition);
-  return c.b.CreateSelect(hides ? EmitHidden(c.b, condition) : condition, c.args[1], c.args[2], "select");
+  return c.b.CreateSelect(hides ? EmitOpaque(c.b, condition) : condition, c.args[1], c.args[2], "select");
 }
 
 }  // namespace scalar

@@ -1,10 +1,10 @@
-// Scalar lowering of every elementwise op and of memory access, for any lane count and target.
+// Emits every elementwise op and memory conversion, for any lane count and target.
 //
-// Register form of a value: bool is i1; integers are their LLVM type; f32 and f64 themselves; f16 and
-// bf16 are f32 values already rounded to the narrow type. With lanes > 1 it is a fixed vector of that.
-// Semantics are those of DESIGN section 3: integers wrap, x/0 = 0, INT_MIN/-1 = INT_MIN, max and min
-// propagate NaN, float-to-int saturates with NaN to 0, comparisons are IEEE. Nothing traps and no
-// function is called: transcendental functions are polynomials in IR.
+// Register form of a value: bool is i1; integers have their LLVM type; f32 and f64 are themselves; f16 and bf16 are f32
+// values already rounded to the narrow type. With lanes > 1 it is a fixed vector of these. Semantics are those of
+// DESIGN section 3: integers wrap, x/0 = 0, INT_MIN/-1 = INT_MIN, max and min propagate NaN, float-to-int conversions
+// saturate with NaN to 0, comparisons are IEEE. Nothing traps and no function is called: transcendental functions are
+// polynomials in IR.
 #ifndef TAILOR_CODEGEN_SCALAR_SCALAR_OPS_H_
 #define TAILOR_CODEGEN_SCALAR_SCALAR_OPS_H_
 
@@ -27,23 +27,23 @@ llvm::Value* ToMemory(llvm::IRBuilderBase& b, DType dtype, llvm::Value* value);
 // The constant `bits` of `dtype` (memory bits, zero-extended) as a register value.
 llvm::Value* EmitLiteral(llvm::IRBuilderBase& b, DType dtype, uint64_t bits, int lanes);
 
-// Whether `op` is elementwise and has a lowering on operands of `operand`: for every type that its dtype
-// rule admits it has.
+// Whether `op` is elementwise and has a lowering for operands of dtype `operand`: true for all dtypes that its dtype
+// rule admits.
 bool CanEmit(OpKind op, DType operand);
 
-// Emits `op`; `operand` is the dtype of the first data operand (for select: of on_true), `result` the
-// result's. Arguments have equal lanes. Returns the register form of the result.
+// Emits `op`. `operand`: dtype of the first data operand (for select: of on_true); `result`: dtype of the result. All
+// arguments have the same lane count. Returns the register form.
 llvm::Value* EmitScalarOp(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind op, DType operand, DType result,
                           llvm::ArrayRef<llvm::Value*> args);
 
 // The neutral element of a reduction (kAdd: 0, kMul: 1, kMax: lowest or -inf, kMin) as a register value.
 llvm::Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lanes);
-// Combines all lanes of `value` into one, by halves, in a fixed order.
+// Combines all lanes of `value` pairwise by halves, in a fixed order.
 llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                                llvm::Value* value);
 llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, llvm::Value* value,
                                llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> combine);
-// Combines each lane of `value` with all lanes before it.
+// Inclusive scan: combines each lane of `value` with all earlier lanes.
 llvm::Value* EmitLaneScan(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                           llvm::Value* value);
 

@@ -28,18 +28,17 @@ Value* AsFloat(llvm::IRBuilderBase& b, Value* bits, const llvm::Twine& name) {
 
 constexpr char kHalfConversions[] = "tailor.half_conversions";  // a module flag
 
-// Kernels of GPUs have instructions for narrow floats, which are device intrinsics
-// (codegen/cuda/device_ir/device_op_table.h).
+// GPU kernels convert narrow floats by device intrinsics (codegen/cuda/device_ir/device_op_table.h).
 bool IsGpuKernel(llvm::IRBuilderBase& b) {
   return b.GetInsertBlock()->getParent()->getCallingConv() == llvm::CallingConv::PTX_Kernel;
 }
 
-// Whether LLVM's conversions of f16 are instructions.
+// Whether LLVM lowers f16 conversions to instructions (F16C).
 bool HasHalfConversions(llvm::IRBuilderBase& b) {
   return b.GetInsertBlock()->getModule()->getModuleFlag(kHalfConversions) != nullptr;
 }
 
-// The intrinsic of that name, of each lane.
+// Calls intrinsic `name` on each lane.
 Value* EmitNarrow(llvm::IRBuilderBase& b, const char* name, llvm::Type* result, Value* value) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();
   auto* type = llvm::FunctionType::get(result->getScalarType(), {value->getType()->getScalarType()}, false);
@@ -73,8 +72,8 @@ Value* RoundToBF16(llvm::IRBuilderBase& b, Value* value) {
   return AsFloat(b, b.CreateSelect(is_nan, quiet, rounded, "bf16.result"), "bf16");
 }
 
-// Rounds f64 lanes to f32 such that a second rounding to f16 or bf16 gives what one would: an inexact
-// result gets an odd last bit (the neighbour towards zero, or-ed with one).
+// Rounds f64 lanes to f32 so that a second rounding to f16 or bf16 equals a single rounding: an inexact result gets an
+// odd last bit (the neighbour towards zero, or-ed with one).
 Value* RoundToOdd(llvm::IRBuilderBase& b, Value* value) {
   llvm::Type* f64 = value->getType();
   Value* nearest = b.CreateFPTrunc(value, f64->getWithNewType(b.getFloatTy()), "odd.nearest");
@@ -90,8 +89,8 @@ Value* RoundToOdd(llvm::IRBuilderBase& b, Value* value) {
   return AsFloat(b, b.CreateSelect(is_inexact, sticky, bits, "odd.result"), "odd");
 }
 
-// Integers to f64 such that a later rounding to at most 24 bits is the only one: beyond 2^53 the low
-// 12 bits collapse into one sticky bit.
+// Integers to f64 so that a later rounding to at most 24 bits is the only one: beyond 2^53 the low 12 bits collapse
+// into one sticky bit.
 Value* IntegerToWide(llvm::IRBuilderBase& b, DType from, Value* value) {
   llvm::Type* f64 = value->getType()->getWithNewType(b.getDoubleTy());
   if (SizeOf(from) == 8) {
@@ -128,8 +127,8 @@ Value* CastToFloat(llvm::IRBuilderBase& b, DType from, DType to, Value* value) {
   return from == to ? value : RoundToDType(b, to, value);
 }
 
-// LLVM's saturating conversions become one call of an instruction for each lane on CPUs. Here floats are brought into
-// range first, NaN to 0: from `limit` on, a power of two, they are beyond the largest integer, which may be no float.
+// On CPUs, LLVM's saturating conversions are scalarized. So floats are clamped first, NaN to 0. `limit` is a power of
+// two: the largest integer may not be a float, but all floats from `limit` on exceed it.
 Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::Type* type) {
   const bool is_signed = IsSigned(to);
   if (IsGpuKernel(b)) {
@@ -145,7 +144,7 @@ Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::T
   most.subtract(llvm::APFloat(semantics, 1), llvm::APFloat::rmTowardZero);
   const bool exact = bits <= static_cast<int>(llvm::APFloat::semanticsPrecision(semantics));
 
-  // NaN becomes 0, which of unsigned types is the least.
+  // NaN becomes 0; for unsigned types, clamping from below does this.
   Value* known = value;
   if (is_signed) {
     Value* is_nan = b.CreateFCmpUNO(value, value, "cast.is_nan");
@@ -153,7 +152,7 @@ Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::T
   }
   Value* low = b.CreateSelect(b.CreateFCmpOGT(known, number(least)), known, number(least), "cast.low");
   Value* within = b.CreateSelect(b.CreateFCmpOGT(low, number(most)), number(most), low, "cast.within");
-  // Through i32 where that holds the integer, for vectors convert to no less.
+  // Converts via i32 if it holds the integer: vectors have no conversion to narrower integers.
   llvm::Type* wide = bits < 32 && type->getScalarSizeInBits() < 32 ? type->getWithNewType(b.getInt32Ty()) : type;
   const bool as_signed = is_signed || wide != type;
   Value* integer = as_signed ? b.CreateFPToSI(within, wide, "cast") : b.CreateFPToUI(within, wide, "cast");
@@ -175,7 +174,7 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
     return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
   }
   if (HasHalfConversions(b)) {
-    // Fences here and below: what is computed between two conversions LLVM would rather compute in f16, which CPUs do
+    // Arithmetic fences here and below: without them, LLVM computes in f16 between two conversions, which CPUs do
     // element by element.
     Value* exact = b.CreateArithmeticFence(value, value->getType(), "f16.exact");
     Value* half = b.CreateFPTrunc(exact, value->getType()->getWithNewType(b.getHalfTy()), "f16.half");
@@ -183,11 +182,11 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
   }
   Value* bits = AsBits(b, value, "f16.bits");
   Value* magnitude = b.CreateAnd(bits, Bits32(b, bits, 0x7fffffff), "f16.magnitude");
-  // Normal results: rebias the exponent, round at bit 13; a carry out of the largest gives inf.
+  // Normal results: rebias the exponent and round at bit 13; a carry out of the largest value gives inf.
   Value* odd = b.CreateAnd(b.CreateLShr(magnitude, Bits32(b, bits, 13), "f16.kept"), Bits32(b, bits, 1), "f16.odd");
   Value* rebias = b.CreateAdd(magnitude, Bits32(b, bits, 0xc8000fff), "f16.rebias");
   Value* normal = b.CreateLShr(b.CreateAdd(rebias, odd, "f16.sum"), Bits32(b, bits, 13), "f16.normal");
-  // Subnormal results: adding 0.5 puts the units of f16's last place into the last bits.
+  // Subnormal results: adding 0.5 aligns the last place of f16 with the last bits.
   Value* half = Bits32(b, bits, 0x3f000000);
   Value* shifted = b.CreateFAdd(AsFloat(b, magnitude, "f16.abs"), AsFloat(b, half, "f16.half"), "f16.shifted");
   Value* tiny = b.CreateSub(AsBits(b, shifted, "f16.shifted_bits"), half, "f16.tiny");
@@ -217,7 +216,7 @@ Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
   Value* rebias = Bits32(b, bits, 112u << 23);
   Value* normal = b.CreateAdd(magnitude, rebias, "half.normal");
   Value* special = b.CreateAdd(normal, rebias, "half.special");
-  // A subnormal m * 2^-24 is (2^-14 + m * 2^-24) - 2^-14: both are normal numbers of f32.
+  // A subnormal m * 2^-24 is (2^-14 + m * 2^-24) - 2^-14: both are normal f32 numbers.
   Value* least = Bits32(b, bits, 113u << 23);
   Value* with_one = AsFloat(b, b.CreateAdd(magnitude, least, "half.with_one_bits"), "half.with_one");
   Value* tiny = AsBits(b, b.CreateFSub(with_one, AsFloat(b, least, "half.one"), "half.tiny"), "half.tiny_bits");

@@ -1,6 +1,6 @@
-// Conversions between register forms: rounding to the narrow float types, casts between element types.
-// Narrow floats are integer arithmetic, since LLVM's own conversions become library calls where there are no
-// instructions for them; in kernels of GPUs they are device intrinsics.
+// Conversions between register forms: rounding to narrow floats, casts between dtypes. On CPUs, narrow floats use
+// integer arithmetic, since LLVM's conversions become library calls on targets without instructions for them. GPU
+// kernels use device intrinsics.
 #ifndef TAILOR_CODEGEN_SCALAR_SCALAR_OPS_CAST_H_
 #define TAILOR_CODEGEN_SCALAR_SCALAR_OPS_CAST_H_
 
@@ -10,7 +10,7 @@
 
 namespace tailor {
 
-// What is emitted into `module` from here on may convert f16 by instructions: it is for CPUs that have F16C.
+// Allows f16 conversion instructions for code emitted into `module` from now on: for CPUs with F16C.
 void SetHalfConversions(llvm::Module& module);
 
 // Rounds f32 lanes to the nearest value of `dtype`, ties to even; the identity unless f16 or bf16.
@@ -20,8 +20,7 @@ llvm::Value* RoundToDType(llvm::IRBuilderBase& b, DType dtype, llvm::Value* valu
 llvm::Value* F32ToF16Bits(llvm::IRBuilderBase& b, llvm::Value* value);
 llvm::Value* F16BitsToF32(llvm::IRBuilderBase& b, llvm::Value* bits);
 
-// The op `cast`: one rounding, floats to integers saturating with NaN to 0, integers wrapping, anything to
-// bool as `!= 0`.
+// The op `cast`: one rounding; floats to integers saturate, with NaN to 0; integers wrap; bool is `!= 0`.
 llvm::Value* EmitCast(llvm::IRBuilderBase& b, DType from, DType to, llvm::Value* value);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// CudaCall: a call of the driver and what it answered.
+// CudaCall: a call of the CUDA driver and its result.
 #ifndef TAILOR_EXEC_CUDA_CALL_H_
 #define TAILOR_EXEC_CUDA_CALL_H_
 
@@ -9,11 +9,11 @@
 
 namespace tailor {
 
-// As plain numbers: noting it allocates nothing.
+// Plain numbers, so that recording it allocates nothing.
 struct CudaCall {
   cuda::Result result = cuda::kSuccess;
   const char* call = "";
-  int32_t kernel = -1;  // the DeviceKernel that was to be launched, on this grid; -1: none
+  int32_t kernel = -1;  // the DeviceKernel to launch, on this grid; -1: none
   LaunchGrid grid = {};
 
   bool ok() const { return result == cuda::kSuccess; }

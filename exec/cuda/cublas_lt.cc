@@ -7,7 +7,7 @@
 namespace tailor {
 namespace {
 
-// "" where `library` has all functions, else the first that it lacks.
+// "" if `library` has all functions, else the first missing one.
 std::string Bind(void* library, CublasLt* out) {
   std::string missing;
   const auto bind = [&](const char* symbol, auto* function) {
@@ -20,7 +20,7 @@ std::string Bind(void* library, CublasLt* out) {
   return missing;
 }
 
-// Why `path` is not the library; "" where it is.
+// The reason why `path` cannot be used; "" if it is loaded.
 std::string LoadFrom(const std::string& path, CublasLt* out) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

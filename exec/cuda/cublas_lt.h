@@ -1,5 +1,5 @@
-// CublasLt: NVIDIA's library of matrix matmuls, found at run time, so that nothing links it. A loaded library is
-// immutable, used from many threads, and stays loaded.
+// CublasLt: NVIDIA's matmul library, loaded at run time, so that nothing links it. A loaded library is immutable and
+// thread-safe, and stays loaded.
 #ifndef TAILOR_EXEC_CUDA_CUBLAS_LT_H_
 #define TAILOR_EXEC_CUDA_CUBLAS_LT_H_
 
@@ -13,7 +13,7 @@
 
 namespace tailor {
 
-// Every function of the library that Tailor calls: its name there without "cublasLt", its result and its parameters.
+// All functions of the library that Tailor calls: name without "cublasLt", result and parameters.
 #define TAILOR_CUBLAS_LT_FUNCTIONS(F)                                                                              \
   F(GetVersion, size_t, ())                                                                                        \
   F(GetStatusName, const char*, (cublas_lt::Status status))                                                        \
@@ -48,17 +48,17 @@ struct CublasLt {
   TAILOR_CUBLAS_LT_FUNCTIONS(TAILOR_CUBLAS_LT_MEMBER)
 #undef TAILOR_CUBLAS_LT_MEMBER
 
-  // Binds all of the above to the first of `paths` that has them. FAILED_PRECONDITION says of each why it is not it.
+  // Binds all functions to the first of `paths` that has them. FAILED_PRECONDITION with the reason for each path.
   static Failure Load(const std::vector<std::string>& paths, CublasLt* out);
 
   std::string VersionText() const;  // "cuBLASLt 13.0.2"
-  // "cublasLtMatmul for a matmul: CUBLAS_STATUS_NOT_SUPPORTED (15)": RESOURCE_EXHAUSTED where memory is out, else
+  // "cublasLtMatmul for a matmul: CUBLAS_STATUS_NOT_SUPPORTED (15)": RESOURCE_EXHAUSTED if memory is out, else
   // INTERNAL. No failure for kSuccess.
   Failure FailureOf(cublas_lt::Status status, const char* call, const std::string& purpose) const;
 };
 
-// What the environment variable TAILOR_CUBLASLT names, else libcublasLt.so.13 and .12, where the dynamic loader finds
-// them and in /usr/local/cuda/lib64.
+// The path in the environment variable TAILOR_CUBLASLT, else libcublasLt.so.13 and .12, both in the dynamic loader's
+// path and in /usr/local/cuda/lib64.
 std::vector<std::string> CublasLtPaths();
 
 }  // namespace tailor

@@ -9,14 +9,15 @@ namespace {
 
 using namespace cublas_lt;  // NOLINT: the library's own names
 
-// A row-major matrix, or the transpose of one, as the library sees its memory.
+// A row-major matrix, or the transpose of one, as the column-major library sees its memory.
 struct Stored {
-  uint64_t rows, columns;  // of columns that lie side by side
+  uint64_t rows, columns;  // contiguous columns of `rows` elements
   int64_t ld;
-  bool transposed;  // what is multiplied is [rows, columns] of the matmul once this is transposed
+  bool transposed;  // the operand is this matrix transposed (CUBLAS_OP_T)
 };
 
-// Of [rows, columns] with these strides of batch, row and column; false where neither rows nor columns are runs.
+// The layout of a [rows, columns] matrix with these batch, row and column strides; false if neither rows nor columns
+// are contiguous.
 bool ReadStrides(int64_t rows, int64_t columns, const int64_t* strides, Stored* out) {
   const auto row_count = static_cast<uint64_t>(rows), column_count = static_cast<uint64_t>(columns);
   if (strides[2] == 1 && strides[1] >= columns) {

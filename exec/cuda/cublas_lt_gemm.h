@@ -1,7 +1,6 @@
-// CublasLtGemm: a product of given dim sizes, types and strides, made ready for cuBLASLt: its layouts, and the first
-// algorithm that the library's heuristic gives. What is row-major here is column-major there, so the library computes
-// out^T = rhs^T lhs^T, whose factors are what lies in memory.
-// Immutable; used from many threads.
+// CublasLtGemm: a matmul of given dim sizes, dtypes and strides, prepared for cuBLASLt: its layouts, and the first
+// algorithm of the library's heuristic. cuBLASLt is column-major, so it computes out^T = rhs^T lhs^T, whose operands
+// are the row-major matrices in memory. Immutable and thread-safe.
 #ifndef TAILOR_EXEC_CUDA_CUBLAS_LT_GEMM_H_
 #define TAILOR_EXEC_CUDA_CUBLAS_LT_GEMM_H_
 
@@ -15,25 +14,25 @@
 
 namespace tailor {
 
-// Which algorithms are wanted. By default those whose results are rounded once.
+// Constraints on the algorithm. By default only algorithms whose results are rounded once.
 struct CublasLtLimits {
   uint64_t workspace_bytes = uint64_t{32} << 20;
-  uint32_t alignment = 16;  // of all addresses
+  uint32_t alignment = 16;  // of all addresses, in bytes
   uint32_t reductions = cublas_lt::kReductionInComputeType;
 };
 
 class CublasLtGemm {
  public:
-  // Addresses of `matmul` are not looked at; its rhs is as rhs_strides say. `library` outlives the result; the handle
-  // lives as long. Returns "", or why the library does not compute it ("cuBLASLt has no algorithm").
+  // Ignores the addresses in `gemm`; its rhs has rhs_strides. `library` and `handle` outlive the result. Returns "", or
+  // why the library does not compute it ("cuBLASLt has no algorithm").
   static std::string Make(const CublasLt& library, cublas_lt::Handle handle, const GemmArgs& gemm,
                           const CublasLtLimits& limits, std::unique_ptr<const CublasLtGemm>* out);
   CublasLtGemm(const CublasLtGemm&) = delete;
   ~CublasLtGemm();
 
-  // Of the device, which a call needs for itself until it is done.
+  // Device memory that a call needs exclusively until it is done.
   size_t workspace_bytes() const { return found_.workspace_bytes; }
-  // Asks for the matmul in `stream`. Addresses are aligned as the limits say, that of the workspace to 256 bytes.
+  // Enqueues the matmul in `stream`. Addresses are aligned as the limits require, the workspace to 256 bytes.
   cublas_lt::Status Multiply(const void* lhs, const void* rhs, void* out, void* workspace, cuda::Stream stream) const;
 
  private:

@@ -1,5 +1,5 @@
-// The few types and numbers of cublasLt.h that are used, declared here because machines that build Tailor need no CUDA
-// toolkit. tests/exec/cuda/cublas_lt_types_test.cc holds them against it.
+// Types and constants of cublasLt.h that Tailor uses, declared here so that building needs no CUDA toolkit.
+// tests/exec/cuda/cublas_lt_types_test.cc compares them with the header.
 #ifndef TAILOR_EXEC_CUDA_CUBLAS_LT_TYPES_H_
 #define TAILOR_EXEC_CUDA_CUBLAS_LT_TYPES_H_
 
@@ -17,9 +17,9 @@ enum Status : int {  // cublasStatus_t
 };
 
 using Handle = struct cublasLtContext*;
-using MatmulDesc = struct cublasLtMatmulDescOpaque*;              // of a matmul
-using MatrixLayout = struct cublasLtMatrixLayoutOpaque*;          // of an operand, in columns
-using MatmulPreference = struct cublasLtMatmulPreferenceOpaque*;  // which algorithms may be given
+using MatmulDesc = struct cublasLtMatmulDescOpaque*;              // describes a matmul
+using MatrixLayout = struct cublasLtMatrixLayoutOpaque*;          // describes an operand, column-major
+using MatmulPreference = struct cublasLtMatmulPreferenceOpaque*;  // constraints on algorithms
 
 inline constexpr int kCompute32F = 68;  // CUBLAS_COMPUTE_32F
 
@@ -44,13 +44,13 @@ enum MatrixLayoutAttribute : int {  // CUBLASLT_MATRIX_LAYOUT_*
 enum MatmulPreferenceAttribute : int {  // CUBLASLT_MATMUL_PREF_*
   kMaxWorkspaceBytes = 1,               // uint64
   kReductionSchemeMask = 3,             // uint32
-  kMinAlignmentABytes = 5,              // uint32, of the operands' addresses
+  kMinAlignmentABytes = 5,              // uint32, of operand addresses
   kMinAlignmentBBytes = 6,
   kMinAlignmentCBytes = 7,
   kMinAlignmentDBytes = 8,
 };
 
-// CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: parts of K add up in the type of sums, beside the result.
+// CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: partial sums over K are added in the accumulator type, outside of the result.
 inline constexpr uint32_t kReductionInComputeType = 2;
 inline constexpr uint32_t kAnyReduction = 7;  // CUBLASLT_REDUCTION_SCHEME_MASK
 

@@ -5,7 +5,7 @@
 namespace tailor {
 namespace {
 
-// Collects the first failure of a row of calls.
+// Keeps the first failure of a sequence of calls.
 class Calls {
  public:
   Calls(const CudaDriver& driver, std::string purpose) : driver_(driver), purpose_(std::move(purpose)) {}

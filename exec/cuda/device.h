@@ -1,5 +1,5 @@
-// CudaDevice: a GPU of this machine and its primary context, which Tailor shares with whatever else in the process uses
-// the device. Immutable, used from many threads; lives as long as the process.
+// CudaDevice: a GPU of this machine and its primary context, which Tailor shares with all other users of the device in
+// the process. Immutable and thread-safe; lives as long as the process.
 #ifndef TAILOR_EXEC_CUDA_DEVICE_H_
 #define TAILOR_EXEC_CUDA_DEVICE_H_
 
@@ -24,12 +24,12 @@ class CudaDevice : public Device {
     CudaArchitecture architecture;
     uint64_t memory_bytes = 0;
     int multiprocessors = 0;
-    int driver_version = 0;     // 12040 is 12.4: the CUDA that the driver is made for
-    int most_shared_bytes = 0;  // that a block can have
-    bool memory_pools = false;  // allocations in a stream's order
+    int driver_version = 0;     // CUDA version that the driver supports; 12040 is 12.4
+    int most_shared_bytes = 0;  // maximum per block
+    bool memory_pools = false;  // supports stream-ordered allocation
   };
 
-  // Reads what the device is. Failures are the driver's.
+  // Reads the device's properties. Failures are the driver's.
   static Failure Create(const CudaDriver& driver, int ordinal, std::unique_ptr<CudaDevice>* out);
   CudaDevice(const CudaDevice&) = delete;
 
@@ -40,12 +40,12 @@ class CudaDevice : public Device {
   Failure Load(const Runtime& runtime, const Program& program, const Variant& variant,
                std::unique_ptr<DeviceProgram>* out) const override;
 
-  // The primary context, retained at the first call that succeeds.
+  // Retains the primary context, once: at the first successful call.
   Failure RetainContext() const;
-  // Requires that it is.
+  // Requires a successful RetainContext.
   cuda::Context context() const { return context_; }
 
-  // Gives memory that the device's pool holds unused back, so that other allocations find it.
+  // Releases unused memory of the device's pool, for other allocations.
   void TrimPool() const;
 
  private:
@@ -58,7 +58,7 @@ class CudaDevice : public Device {
   mutable cuda::Context context_ = nullptr;
 };
 
-// Makes a device's context the calling thread's for the time of a scope.
+// Makes a device's context current on the calling thread within a scope.
 class CurrentContext {
  public:
   explicit CurrentContext(const CudaDevice& device) : driver_(device.driver()) {
@@ -76,16 +76,16 @@ class CurrentContext {
   bool changed_ = false;
 };
 
-// The CUDA devices that one driver offers, or why there are none.
+// The CUDA devices of one driver, or the reason why there are none.
 class CudaDevices {
  public:
-  // Those of the driver at `path`.
+  // The devices of the driver at `path`.
   explicit CudaDevices(const std::string& path);
   CudaDevices(const CudaDevices&) = delete;
-  // Those of CudaDriverPath(), looked for at the first call.
+  // The devices of CudaDriverPath(), found at the first call.
   static const CudaDevices& OfThisProcess();
 
-  // "" where there is a device.
+  // "" if there is a device.
   const std::string& absence() const { return absence_; }
   const std::vector<std::unique_ptr<CudaDevice>>& list() const { return list_; }
 

@@ -8,11 +8,11 @@ namespace {
 
 constexpr size_t kColumns = 16, kHalf = kColumns / 2;
 
-bool IsSwapped(size_t k) { return k / 4 % 2 == 1; }
+bool IsSwizzledRow(size_t k) { return k / 4 % 2 == 1; }
 
-// Row k of a panel, plain in `row`.
+// Stores row k of a panel, `row`, with its halves swapped if the swizzle requires it.
 void Store(const uint16_t* row, size_t k, std::byte* to) {
-  const size_t first = IsSwapped(k) ? kHalf : 0;
+  const size_t first = IsSwizzledRow(k) ? kHalf : 0;
   std::memcpy(to, row + first, kHalf * sizeof(uint16_t));
   std::memcpy(to + kHalf * sizeof(uint16_t), row + (kHalf - first), kHalf * sizeof(uint16_t));
 }
@@ -22,8 +22,8 @@ void Store(const uint16_t* row, size_t k, std::byte* to) {
 std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made) {
   constexpr size_t kRow = kColumns * sizeof(uint16_t);
   const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
-  if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HalvesSwap(constant.dtype))) return constant.bytes;
-  if (constant.bytes.empty()) return constant.bytes;  // dims may multiply beyond 64 bits where another is 0
+  if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HasXorSwizzle(constant.dtype))) return constant.bytes;
+  if (constant.bytes.empty()) return constant.bytes;  // other dims may overflow if one is 0
   const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
   const size_t held = pairs ? (steps + 1) / 2 * 2 : steps,
                panels = held == 0 ? 0 : constant.bytes.size() / (held * kRow);
@@ -45,12 +45,12 @@ std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::v
   return *made;
 }
 
-void PlainOfPanels(const std::byte* panels, DType dtype, int64_t k, int64_t n, std::byte* plain) {
+void UnpackPanels(const std::byte* panels, DType dtype, int64_t k, int64_t n, std::byte* plain) {
   const auto element = static_cast<size_t>(SizeOf(dtype)), columns = static_cast<size_t>(n);
   for (size_t first = 0; first < columns; first += kColumns) {
     for (size_t row = 0; row < static_cast<size_t>(k); ++row, panels += kColumns * element) {
       for (size_t half = 0; half < kColumns && first + half < columns; half += kHalf) {
-        const size_t place = HalvesSwap(dtype) && IsSwapped(row) ? kHalf - half : half;
+        const size_t place = HasXorSwizzle(dtype) && IsSwizzledRow(row) ? kHalf - half : half;
         std::memcpy(plain + (row * columns + first + half) * element, panels + place * element,
                     std::min(kHalf, columns - first - half) * element);
       }

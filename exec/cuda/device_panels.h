@@ -1,5 +1,5 @@
-// Panels of right operands in the memory of a device (ConstantLayout::kPanels16): what an artifact's constants become
-// there, and what they would be row by row. Halves of rows swap (HalvesSwap).
+// Panels of a matmul's rhs in device memory (ConstantLayout::kPanels16): conversion from an artifact's constants, and
+// to row-major. Rows are XOR swizzled: in odd groups of 4 rows the two halves swap (HasXorSwizzle).
 #ifndef TAILOR_EXEC_CUDA_DEVICE_PANELS_H_
 #define TAILOR_EXEC_CUDA_DEVICE_PANELS_H_
 
@@ -13,11 +13,11 @@
 
 namespace tailor {
 
-// The bytes of `constant` as kernels read them: its own, or those that `*made` gets.
+// The bytes of `constant` as kernels read them: its own bytes, or converted ones in `*made`.
 std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made);
 
-// Writes to `plain`, [k, n], what `panels`, of a device, hold of one batch index.
-void PlainOfPanels(const std::byte* panels, DType dtype, int64_t k, int64_t n, std::byte* plain);
+// Converts the device panels of one batch index to row-major `plain`, [k, n].
+void UnpackPanels(const std::byte* panels, DType dtype, int64_t k, int64_t n, std::byte* plain);
 
 }  // namespace tailor
 

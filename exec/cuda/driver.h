@@ -1,5 +1,5 @@
-// CudaDriver: the CUDA Driver API, found at run time, so that one runtime library serves machines with and without it.
-// A loaded driver is immutable, used from many threads, and stays loaded.
+// CudaDriver: the CUDA Driver API, loaded at run time, so that one runtime library serves machines with and without it.
+// A loaded driver is immutable and thread-safe, and stays loaded.
 #ifndef TAILOR_EXEC_CUDA_DRIVER_H_
 #define TAILOR_EXEC_CUDA_DRIVER_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-// Every function of the driver that Tailor calls: its name here, the symbol that has the parameters below, and those.
+// All functions of the driver that Tailor calls: name here, symbol with these parameters, parameters.
 #define TAILOR_CUDA_FUNCTIONS(F)                                                                                      \
   F(Init, "cuInit", (unsigned flags))                                                                                 \
   F(DriverGetVersion, "cuDriverGetVersion", (int* version))                                                           \
@@ -67,7 +67,7 @@ namespace tailor {
   F(EventRecord, "cuEventRecord", (cuda::Event event, cuda::Stream stream))                                           \
   F(CtxSynchronize, "cuCtxSynchronize", ())
 
-// What CUDA graphs take, which older drivers have not: all of these are there or none is used.
+// Functions for CUDA graphs, missing in older drivers: either all are present or none is used.
 #define TAILOR_CUDA_GRAPH_FUNCTIONS(F)                                                                               \
   F(GraphCreate, "cuGraphCreate", (cuda::DriverGraph * graph, unsigned flags))                                       \
   F(GraphDestroy, "cuGraphDestroy", (cuda::DriverGraph graph))                                                       \
@@ -84,7 +84,7 @@ namespace tailor {
   F(GraphNodeSetEnabled, "cuGraphNodeSetEnabled", (cuda::GraphExec exec, cuda::GraphNode node, unsigned is_enabled)) \
   F(GraphLaunch, "cuGraphLaunch", (cuda::GraphExec exec, cuda::Stream stream))
 
-// Others that only later drivers have; null where they are missing.
+// Functions of later drivers; null if missing.
 #define TAILOR_CUDA_LATER_FUNCTIONS(F)                                                                           \
   F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled", /* CUDA 12.0 */                                              \
     (cuda::EncodedTensorMap * map, cuda::TensorMapDataType type, uint32_t rank, void* address,                   \
@@ -99,24 +99,24 @@ struct CudaDriver {
   TAILOR_CUDA_LATER_FUNCTIONS(TAILOR_CUDA_MEMBER)
 #undef TAILOR_CUDA_MEMBER
 
-  // The functions of graphs: those of CUDA 11.6 are the last that are needed.
+  // Whether all graph functions are present (CUDA 11.6 or later).
   bool has_graphs = false;
 
-  // Loads LLVM bitcode in terms of the device intrinsics. Only the emulator of Tailor's tests has it, as
+  // Loads LLVM bitcode that calls the device intrinsics. Exported only by the emulator of Tailor's tests, as
   // tailor_emulator_load_ir; null in NVIDIA's driver.
   cuda::Result (*LoadIr)(cuda::Module* module, const void* bytes, size_t size) = nullptr;
 
-  // Binds all of the above to the library `path` and initialises it. FAILED_PRECONDITION says why it cannot be used:
-  // no such library, a function that it lacks, or what initialising it answers.
+  // Binds all functions to the library `path` and initialises it. FAILED_PRECONDITION with the reason: no such library,
+  // a missing function, or a failed initialisation.
   static Failure Load(const std::string& path, CudaDriver* out);
 };
 
-// TAILOR_CUDA_DRIVER in the environment, else "libcuda.so.1".
+// The environment variable TAILOR_CUDA_DRIVER, else "libcuda.so.1".
 std::string CudaDriverPath();
 
-// The one conversion of the driver's results: `call` failed with `result` while doing `purpose`, as in
-// "cuMemAlloc_v2 for the constants: CUDA_ERROR_OUT_OF_MEMORY: out of memory". RESOURCE_EXHAUSTED where memory is out,
-// else INTERNAL. No failure for kSuccess.
+// The one conversion of driver results: `call` failed with `result` while doing `purpose`, as in "cuMemAlloc_v2 for the
+// constants: CUDA_ERROR_OUT_OF_MEMORY: out of memory". RESOURCE_EXHAUSTED if memory is out, else INTERNAL. No failure
+// for kSuccess.
 Failure CudaFailure(const CudaDriver& driver, cuda::Result result, const char* call, const std::string& purpose);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Devices by kind and number.
+// Finds devices by kind and ordinal.
 #ifndef TAILOR_EXEC_CUDA_FIND_DEVICE_H_
 #define TAILOR_EXEC_CUDA_FIND_DEVICE_H_
 
@@ -9,14 +9,14 @@
 
 namespace tailor {
 
-// Where an executable is to run.
+// The device on which an executable is to run.
 struct DeviceChoice {
   enum Kind : int32_t { kCpu = 0, kCuda = 1 };  // numbers as TAILOR_DEVICE_* of the C ABI
   int32_t kind = kCpu;
-  int32_t ordinal = 0;  // of that kind
+  int32_t ordinal = 0;  // index within the kind
 };
 
-// The device of that choice; null for the CPU. FAILED_PRECONDITION says why there is none.
+// The chosen device; null for the CPU. FAILED_PRECONDITION with the reason if there is none.
 Failure FindDevice(const DeviceChoice& choice, const Device** out);
 
 }  // namespace tailor

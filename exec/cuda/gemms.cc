@@ -36,7 +36,7 @@ Failure CudaGemms::Create(const CudaProgram& program, const CublasLt& library, c
 }
 
 CudaGemms::~CudaGemms() {
-  made_.clear();
+  prepared_.clear();
   if (handle_ != nullptr) library_.Destroy(handle_);
 }
 
@@ -49,48 +49,48 @@ CudaGemms::Key CudaGemms::KeyOf(const GemmArgs& gemm) {
   return key;
 }
 
-std::string CudaGemms::Make(const GemmArgs& gemm, Made* made) {
-  GemmArgs plain = gemm;
+std::string CudaGemms::Make(const GemmArgs& gemm, Prepared* made) {
+  GemmArgs row_major_rhs = gemm;
   if (static_cast<ConstantLayout>(gemm.rhs_layout) != ConstantLayout::kRowMajor) {
-    Failure f = program_.plain_constants().Get(gemm, stream_, &made->plain);
+    Failure f = program_.plain_constants().Get(gemm, stream_, &made->row_major_rhs);
     if (!f.ok()) return f.message;
     const int64_t strides[] = {gemm.k * gemm.n, gemm.n, 1};
-    std::copy_n(strides, 3, plain.rhs_strides);
+    std::copy_n(strides, 3, row_major_rhs.rhs_strides);
   }
   const auto element = static_cast<uint32_t>(SizeOf(static_cast<DType>(gemm.dtype)));
-  std::string why = CublasLtGemm::Make(library_, handle_, plain, {.alignment = kAligned}, &made->aligned);
+  std::string why = CublasLtGemm::Make(library_, handle_, row_major_rhs, {.alignment = kAligned}, &made->aligned);
   if (why.empty()) {
-    why = CublasLtGemm::Make(library_, handle_, plain, {.alignment = element}, &made->unaligned);
+    why = CublasLtGemm::Make(library_, handle_, row_major_rhs, {.alignment = element}, &made->unaligned);
   }
   if (!why.empty()) return why;
   const size_t bytes = std::max(made->aligned->workspace_bytes(), made->unaligned->workspace_bytes());
   if (bytes <= workspace_.size() || workspace_.Grow(bytes)) return "";
-  made_.clear();  // whose workspace is gone too
+  prepared_.clear();  // the failed Grow freed their workspace too
   return "the device has no memory for its workspace";
 }
 
-const CudaGemms::Made& CudaGemms::Find(const GemmArgs& gemm) {
+const CudaGemms::Prepared& CudaGemms::Find(const GemmArgs& gemm) {
   const Key key = KeyOf(gemm);
-  if (const auto found = made_.find(key); found != made_.end()) return found->second;
-  Made made;
+  if (const auto found = prepared_.find(key); found != prepared_.end()) return found->second;
+  Prepared made;
   made.refusal = Make(gemm, &made);
   if (!made.refusal.empty()) {
     program_.runtime().Log(Runtime::kInfo, "cuBLASLt does not compute " + TextOf(gemm) + ": " + made.refusal);
   }
-  if (made_.size() >= kMostMade) made_.clear();
-  return made_.emplace(key, std::move(made)).first->second;
+  if (prepared_.size() >= kMostMade) prepared_.clear();
+  return prepared_.emplace(key, std::move(made)).first->second;
 }
 
 bool CudaGemms::Take(const GemmArgs& gemm) {
-  return IsAskedFor(program_.runtime().provider(), gemm) && Find(gemm).refusal.empty();
+  return IsSelected(program_.runtime().provider(), gemm) && Find(gemm).refusal.empty();
 }
 
 Failure CudaGemms::Multiply(const GemmArgs& gemm) {
-  const Made& made = Find(gemm);
+  const Prepared& made = Find(gemm);
   if (!made.refusal.empty()) {
     return {Code::kInternal, "cuBLASLt took " + TextOf(gemm) + ", but: " + made.refusal, ""};
   }
-  const void* rhs = made.plain != nullptr ? made.plain : gemm.rhs;
+  const void* rhs = made.row_major_rhs != nullptr ? made.row_major_rhs : gemm.rhs;
   const bool aligned = AreAligned({gemm.lhs, rhs, gemm.out});
   const CublasLtGemm& chosen = aligned ? *made.aligned : *made.unaligned;
   const auto status = chosen.Multiply(gemm.lhs, rhs, gemm.out, workspace_.data(), stream_);

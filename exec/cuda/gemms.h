@@ -1,5 +1,5 @@
-// CudaGemms: the products of one stream's runs that cuBLASLt computes in the place of the program's kernels (DISC
-// section 4.5). Used by one thread at a time, while the device's context is current.
+// CudaGemms: the matmuls of one stream's runs that cuBLASLt computes in place of the program's kernels (DISC section
+// 4.5). Used by one thread at a time, with the device's context current.
 #ifndef TAILOR_EXEC_CUDA_GEMMS_H_
 #define TAILOR_EXEC_CUDA_GEMMS_H_
 
@@ -21,26 +21,25 @@ class CudaProgram;
 
 class CudaGemms {
  public:
-  // `program`, `library` and the device's `memory` outlive the matmuls; `stream` is where they are computed.
+  // `program`, `library` and the device's `memory` outlive the result; matmuls run in `stream`.
   static Failure Create(const CudaProgram& program, const CublasLt& library, cuda::Stream stream,
                         const Allocator& memory, std::unique_ptr<CudaGemms>* out);
   CudaGemms(const CudaGemms&) = delete;
-  // No matmul is under way.
+  // Requires that no matmul is in progress.
   ~CudaGemms();
 
-  // RtApi::offer. Has made whatever Multiply takes; where the library does not compute the matmul, the log has said
-  // why, once.
+  // RtApi::offer. Prepares all that Multiply needs. If the library does not compute the matmul, logs the reason, once.
   bool Take(const GemmArgs& gemm);
-  // Asks for a matmul that was taken.
+  // Enqueues a matmul that Take accepted.
   Failure Multiply(const GemmArgs& gemm);
 
  private:
-  // All that a matmul depends on but the addresses of what is no constant.
+  // The parameters of a matmul, without the addresses of non-constant operands.
   using Key = std::array<int64_t, 15>;
-  struct Made {
-    std::unique_ptr<const CublasLtGemm> aligned;    // for addresses that are multiples of 16
-    std::unique_ptr<const CublasLtGemm> unaligned;  // that are aligned to elements alone
-    const void* plain = nullptr;                    // a constant rhs without panels
+  struct Prepared {
+    std::unique_ptr<const CublasLtGemm> aligned;    // for addresses that are multiples of 16 bytes
+    std::unique_ptr<const CublasLtGemm> unaligned;  // for addresses aligned only to elements
+    const void* row_major_rhs = nullptr;            // row-major copy of a constant rhs in panels
     std::string refusal;                            // why the library does not compute it; "": it does
   };
   static constexpr size_t kMostMade = 1024;
@@ -48,17 +47,17 @@ class CudaGemms {
   CudaGemms(const CudaProgram& program, const CublasLt& library, cuda::Stream stream, const Allocator& memory)
       : program_(program), library_(library), stream_(stream), workspace_(memory) {}
   static Key KeyOf(const GemmArgs& gemm);
-  // Gives Made::refusal.
-  std::string Make(const GemmArgs& gemm, Made* made);
+  // Returns Prepared::refusal.
+  std::string Make(const GemmArgs& gemm, Prepared* made);
   // Valid until the next call.
-  const Made& Find(const GemmArgs& gemm);
+  const Prepared& Find(const GemmArgs& gemm);
 
   const CudaProgram& program_;
   const CublasLt& library_;
   const cuda::Stream stream_;
   cublas_lt::Handle handle_ = nullptr;
-  GrowingBuffer workspace_;  // of the matmul under way
-  std::map<Key, Made> made_;
+  GrowingBuffer workspace_;  // of the current matmul
+  std::map<Key, Prepared> prepared_;
 };
 
 }  // namespace tailor

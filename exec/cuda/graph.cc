@@ -43,9 +43,9 @@ CudaCall CudaGraph::Launch(cuda::Stream stream) {
 }
 
 bool CudaGraph::Fits() const {
-  return exec_ != nullptr && count_ <= made_ && std::all_of(nodes_.begin(), nodes_.begin() + count_, [](const Node& n) {
-           return n.cooperative == (n.grid.cooperative != 0);
-         });
+  return exec_ != nullptr && count_ <= prepared_ &&
+         std::all_of(nodes_.begin(), nodes_.begin() + count_,
+                     [](const Node& n) { return n.cooperative == (n.grid.cooperative != 0); });
 }
 
 CudaCall CudaGraph::ReadParams(size_t i, cuda::KernelNodeParams* params) {
@@ -66,7 +66,7 @@ CudaCall CudaGraph::Make() {
   for (size_t i = 0; i < count_; ++i) {
     if (CudaCall added = AddNode(i); !added.ok()) return added;
   }
-  made_ = count_;
+  prepared_ = count_;
   return {driver_.GraphInstantiateWithFlags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags"};
 }
 
@@ -89,7 +89,7 @@ CudaCall CudaGraph::AddNode(size_t i) {
 }
 
 CudaCall CudaGraph::Patch() {
-  for (size_t i = 0; i < made_; ++i) {
+  for (size_t i = 0; i < prepared_; ++i) {
     Node& node = nodes_[i];
     if (i < count_ && node.stale) {
       cuda::KernelNodeParams params;
@@ -112,7 +112,7 @@ void CudaGraph::Discard() {
   if (graph_ != nullptr) driver_.GraphDestroy(graph_);
   exec_ = nullptr;
   graph_ = nullptr;
-  made_ = 0;
+  prepared_ = 0;
 }
 
 }  // namespace tailor

@@ -1,9 +1,8 @@
-// CudaGraph: the launches of a run as one CUDA graph, a chain of kernel nodes in the order in which they are asked for.
-// The first run makes it. A later one patches the nodes whose function, grid or parameters are others than before, and
-// asks the driver for the whole by one call. Nodes beyond the launches of a run are disabled. The graph is made anew
-// for a run that has more launches than nodes, and for one that launches a kernel with all blocks at once at a node of
-// another kind, or the other way round, which no driver changes in place.
-// Used by one thread at a time, while the device's context is current.
+// CudaGraph: the launches of a run as one CUDA graph, a chain of kernel nodes in launch order. The first run creates
+// it. A later run patches the nodes whose function, grid or parameters changed, and launches the whole by one call;
+// nodes beyond the run's launches are disabled. The graph is created again for a run with more launches than nodes, or
+// one that changes a node between cooperative and ordinary, which no driver can patch. Used by one thread at a time,
+// with the device's context current.
 #ifndef TAILOR_EXEC_CUDA_GRAPH_H_
 #define TAILOR_EXEC_CUDA_GRAPH_H_
 
@@ -20,27 +19,27 @@ namespace tailor {
 
 class CudaGraph {
  public:
-  // For runs of at most Variant::launches launches; needs a driver that has graphs. `program` outlives the graph.
+  // For runs of at most Variant::launches launches. Requires a driver with graphs. `program` outlives the graph.
   explicit CudaGraph(const CudaProgram& program);
   CudaGraph(const CudaGraph&) = delete;
-  // What is in flight goes on.
+  // Graph launches in progress continue.
   ~CudaGraph() { Discard(); }
 
-  // A run begins, which has no launches yet.
+  // Begins a run without launches.
   void Begin() { count_ = 0; }
-  // The run's next launch. `args` is copied. False where the run has more launches than the program.
+  // Adds the run's next launch. `args` is copied. False if the run has more launches than the program.
   bool Add(int32_t kernel, const int64_t* args, const LaunchGrid& grid);
-  // Asks for the launches since Begin. On failure none is asked for, and the next run makes the graph anew.
+  // Launches all kernels added since Begin. On failure none is launched, and the next run creates the graph again.
   CudaCall Launch(cuda::Stream stream);
 
  private:
-  // A launch, as it was asked for last and as the executable graph has it.
+  // The latest parameters of a launch, and its state in the executable graph.
   struct Node {
     cuda::GraphNode node = nullptr;
     int32_t kernel = -1;
-    bool stale = true;         // it was asked for otherwise since
+    bool stale = true;         // differs from the executable graph
     bool enabled = false;      // in the executable graph
-    bool cooperative = false;  // in the executable graph, for good
+    bool cooperative = false;  // in the executable graph; cannot be patched
     LaunchGrid grid = {};
   };
 
@@ -60,12 +59,12 @@ class CudaGraph {
   const CudaDriver& driver_;
   const size_t most_parameters_;  // of any kernel
   size_t count_ = 0;              // launches of the run
-  size_t made_ = 0;               // nodes of the executable graph
+  size_t prepared_ = 0;           // nodes of the executable graph
   std::vector<Node> nodes_;
-  std::vector<int64_t> slots_;     // parameters, most_parameters_ for each node
-  std::vector<void*> parameters_;  // where those of one node lie
+  std::vector<int64_t> slots_;     // argument blocks, most_parameters_ per node
+  std::vector<void*> parameters_;  // parameter addresses of one node
   KernelParameters kernel_parameters_;
-  cuda::DriverGraph graph_ = nullptr;  // what nodes belong to
+  cuda::DriverGraph graph_ = nullptr;  // owns the nodes
   cuda::GraphExec exec_ = nullptr;
 };
 

@@ -7,7 +7,7 @@
 namespace tailor {
 namespace {
 
-// "sm_90a" is major 9, minor 0, exact.
+// The parsed name of a target: "sm_90a" is major 9, minor 0, exact.
 struct Target {
   int major = 0;
   int minor = 0;

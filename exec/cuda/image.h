@@ -1,4 +1,4 @@
-// Which of a variant's device images a CUDA device may run.
+// Selects the device images of a variant that a CUDA device can run.
 #ifndef TAILOR_EXEC_CUDA_IMAGE_H_
 #define TAILOR_EXEC_CUDA_IMAGE_H_
 
@@ -12,15 +12,16 @@ namespace tailor {
 struct CudaArchitecture {
   int major = 0;
   int minor = 0;
-  bool emulated = false;  // it takes IR
+  bool emulated = false;  // an emulator, which accepts IR
 };
 
 // "sm_90"
 std::string NameOf(const CudaArchitecture& architecture);
 
-// Numbers of the images that `device` may run, best first: cubins in their order, then PTX, which the driver assembles.
-// A cubin runs on its own major architecture from its own minor one on, PTX from its architecture on; both of a target
-// that ends in a letter ("sm_90a") on exactly that one. IR comes before both, on an emulator only.
+// Indices of the images that `device` can run, best first: cubins in order, then PTX, which the driver assembles. A
+// cubin runs on its own major architecture, from its minor one on; PTX runs on its architecture and all later ones.
+// Either, for a target that ends in a letter ("sm_90a"), runs on exactly that architecture. On an emulator, IR comes
+// first.
 std::vector<size_t> ImagesFor(const CudaArchitecture& device, const std::vector<DeviceImage>& images);
 
 // "cubin sm_90, ptx sm_80"

@@ -45,7 +45,7 @@ cuda::Result KernelParameters::Encode(const TensorMap& map, const int64_t* args,
     dim_sizes[f.dim] *= f.slot < 0 ? f.number : (args[f.slot] + f.number - 1) / f.number;
   }
   for (uint64_t& dim_size : dim_sizes)
-    dim_size = std::max<uint64_t>(dim_size, 1);  // of a tensor that no one loads from
+    dim_size = std::max<uint64_t>(dim_size, 1);  // an empty tensor, from which nothing is loaded
   const int64_t address = args[map.address];
   if (address == encoded->address && dim_sizes == encoded->dim_sizes) return cuda::kSuccess;
   *encoded = {};

@@ -9,17 +9,17 @@
 namespace tailor {
 namespace {
 
-constexpr int64_t kColumns = 16;  // of a panel
+constexpr int64_t kColumns = 16;  // per panel
 
 }  // namespace
 
-PlainConstants::~PlainConstants() {
+RowMajorConstants::~RowMajorConstants() {
   if (copies_.empty()) return;
   const CurrentContext current(device_);
   for (const auto& [panels, copy] : copies_) device_.driver().MemFree(copy);
 }
 
-Failure PlainConstants::Get(const GemmArgs& gemm, cuda::Stream stream, const void** plain) {
+Failure RowMajorConstants::Get(const GemmArgs& gemm, cuda::Stream stream, const void** plain) {
   const std::lock_guard lock(mutex_);
   const CudaDriver& driver = device_.driver();
   const auto known = copies_.find(gemm.rhs);
@@ -43,8 +43,8 @@ Failure PlainConstants::Get(const GemmArgs& gemm, cuda::Stream stream, const voi
   return {};
 }
 
-// By way of the host, where a batch index is taken apart.
-cuda::Result PlainConstants::Copy(const GemmArgs& gemm, cuda::Address to, cuda::Stream stream) const {
+// Copies through the host, where panels are converted, one batch index at a time.
+cuda::Result RowMajorConstants::Copy(const GemmArgs& gemm, cuda::Address to, cuda::Stream stream) const {
   const CudaDriver& driver = device_.driver();
   const auto dtype = static_cast<DType>(gemm.dtype);
   const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * SizeOf(dtype)); };
@@ -56,9 +56,9 @@ cuda::Result PlainConstants::Copy(const GemmArgs& gemm, cuda::Address to, cuda::
     result = driver.MemcpyDtoHAsync(panels.data(), from, panels.size(), stream);
     if (result == cuda::kSuccess) result = driver.StreamSynchronize(stream);
     if (result != cuda::kSuccess) return result;
-    PlainOfPanels(panels.data(), dtype, gemm.k, gemm.n, plain.data());
+    UnpackPanels(panels.data(), dtype, gemm.k, gemm.n, plain.data());
     result = driver.MemcpyHtoDAsync(to + batch * plain.size(), plain.data(), plain.size(), stream);
-    const auto waited = driver.StreamSynchronize(stream);  // for it reads `plain`
+    const auto waited = driver.StreamSynchronize(stream);  // the copy reads `plain`
     if (result == cuda::kSuccess) result = waited;
   }
   return result;

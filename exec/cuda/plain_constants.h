@@ -1,6 +1,5 @@
-// PlainConstants: row-major copies of right operands that a program has in panels, for a library that reads no panels.
-// Each is made at its first use and kept: memory doubles for those that are asked for, and for no others.
-// Thread-safe.
+// RowMajorConstants: row-major copies of a program's constant rhs panels, for a library that does not read panels. Each
+// copy is made at its first use and kept, so that only used constants take double memory. Thread-safe.
 #ifndef TAILOR_EXEC_CUDA_PLAIN_CONSTANTS_H_
 #define TAILOR_EXEC_CUDA_PLAIN_CONSTANTS_H_
 
@@ -13,16 +12,16 @@
 
 namespace tailor {
 
-class PlainConstants {
+class RowMajorConstants {
  public:
-  explicit PlainConstants(const CudaDevice& device) : device_(device) {}
-  PlainConstants(const PlainConstants&) = delete;
-  // Nothing reads the copies any more.
-  ~PlainConstants();
+  explicit RowMajorConstants(const CudaDevice& device) : device_(device) {}
+  RowMajorConstants(const RowMajorConstants&) = delete;
+  // Requires that nothing reads the copies any more.
+  ~RowMajorConstants();
 
-  // Points `*plain` to the rhs of `matmul`, panels of 16 columns, as [batch, k, n]. Copies in `stream`, and waits for
-  // it, where there is no copy yet. Requires that the device's context is current. RESOURCE_EXHAUSTED where memory is
-  // out.
+  // Points `*plain` to the rhs of `gemm`, given in panels of 16 columns, as row-major [batch, k, n]. Makes the copy in
+  // `stream`, and waits for it, if there is none yet. Requires that the device's context is current. RESOURCE_EXHAUSTED
+  // if memory is out.
   Failure Get(const GemmArgs& gemm, cuda::Stream stream, const void** plain);
 
  private:
@@ -30,7 +29,7 @@ class PlainConstants {
 
   const CudaDevice& device_;
   std::mutex mutex_;
-  std::map<const void*, cuda::Address> copies_;  // by the panels
+  std::map<const void*, cuda::Address> copies_;  // by panel address
 };
 
 }  // namespace tailor

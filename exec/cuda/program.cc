@@ -14,7 +14,7 @@
 namespace tailor {
 namespace {
 
-constexpr uint64_t kConstantAlignment = 256;  // as allocations on the device have
+constexpr uint64_t kConstantAlignment = 256;  // alignment of device allocations
 
 uint64_t Padded(uint64_t bytes) { return (bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment; }
 
@@ -140,7 +140,7 @@ Failure CudaProgram::UploadConstants(const Program& program) {
     }
     if (!f.ok()) return f;
   }
-  cuda::Stream stream = nullptr;  // one of its own: uploading waits for no other work on the device
+  cuda::Stream stream = nullptr;  // a separate stream, so that uploading waits for no other work on the device
   if (Failure f =
           CudaFailure(driver, driver.StreamCreate(&stream, cuda::kStreamNonBlocking), "cuStreamCreate", purpose);
       !f.ok()) {
@@ -149,7 +149,7 @@ Failure CudaProgram::UploadConstants(const Program& program) {
   auto result = cuda::kSuccess;
   uint64_t offset = 0;
   for (const ProgramConstant& constant : program.constants) {
-    std::vector<std::byte> made;  // read before the copy of it returns
+    std::vector<std::byte> made;  // pageable: read before the copy returns
     const std::span<const std::byte> bytes_on_device = BytesOnDevice(constant, &made);
     const uint64_t size = bytes_on_device.size();
     const cuda::Address address = memory_ + offset;

@@ -1,4 +1,4 @@
-// CudaProgram: a variant's kernels and its program's constants on a GPU.
+// CudaProgram: a variant's kernels and its program's constants, loaded on a GPU.
 #ifndef TAILOR_EXEC_CUDA_PROGRAM_H_
 #define TAILOR_EXEC_CUDA_PROGRAM_H_
 
@@ -23,9 +23,9 @@ class CudaProgram : public DeviceProgram {
     const DeviceKernel* described = nullptr;
   };
 
-  // Loads the best of the variant's images that the driver takes, finds every kernel in it, lets each have all shared
-  // memory of the device, and copies the constants there. All but `out` outlive the result.
-  // Errors: FAILED_PRECONDITION where no image runs here, with each one's reason; RESOURCE_EXHAUSTED; else INTERNAL.
+  // Loads the best of the variant's images that the driver accepts, looks up its kernels, allows each the device's
+  // maximum shared memory, and copies the constants to the device. All arguments but `out` outlive the result.
+  // Errors:  FAILED_PRECONDITION with the reason of each image if none runs here; RESOURCE_EXHAUSTED; else INTERNAL.
   static Failure Create(const Runtime& runtime, const CudaDevice& device, const Program& program,
                         const Variant& variant, std::unique_ptr<DeviceProgram>* out);
   ~CudaProgram() override;
@@ -34,10 +34,10 @@ class CudaProgram : public DeviceProgram {
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
-  // The library that computes matmuls which the variant offers; null: its kernels do.
+  // The library that computes the matmuls that the variant offers; null: its kernels do.
   const CublasLt* gemm_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
-  PlainConstants& plain_constants() const { return plain_constants_; }
-  size_t most_parameters() const;  // that any kernel has, its tensor maps among them
+  RowMajorConstants& plain_constants() const { return plain_constants_; }
+  size_t most_parameters() const;  // maximum over the kernels, tensor maps included
 
   int32_t ordinal() const override { return device_.info().ordinal; }
   const void* const* constants() const override { return constants_.data(); }
@@ -59,7 +59,7 @@ class CudaProgram : public DeviceProgram {
   std::vector<Kernel> kernels_;
   cuda::Address memory_ = 0;  // of the constants
   std::vector<const void*> constants_;
-  mutable PlainConstants plain_constants_;
+  mutable RowMajorConstants plain_constants_;
 };
 
 }  // namespace tailor

@@ -76,7 +76,7 @@ Failure CudaStream::MakeShapeCache() {
   return {};
 }
 
-// Zeroed once: each kernel whose blocks meet leaves it as it found it, and those that break leave nothing that runs.
+// Zeroed once: each cooperative kernel restores its initial state, and after a failed kernel nothing else runs.
 Failure CudaStream::MakeGridSync() {
   static constexpr char kZeros[kGridSyncBytes] = {};
   const std::string purpose = "a session's barriers";
@@ -123,7 +123,7 @@ void* CudaStream::Allocate(size_t bytes) {
     return result == cuda::kSuccess ? reinterpret_cast<void*>(address) : nullptr;
   };
   if (void* data = allocate()) return data;
-  // What other streams have freed may still be waiting for them, or in the pool.
+  // Memory freed by other streams may still be in use by them, or in the pool.
   driver_.StreamSynchronize(stream_);
   device_.TrimPool();
   return allocate();
@@ -147,7 +147,7 @@ std::string CudaStream::ProblemWithMemory(const void* data, uint64_t bytes) cons
     return "it is memory of device " + std::to_string(ordinal) + ", not of device " +
            std::to_string(device_.info().ordinal);
   }
-  // Memory may be mapped piece by piece, so that its first piece need not hold it all.
+  // Memory may be mapped piecewise, so the piece of the first byte may be too short.
   const void* last = static_cast<const char*>(data) + bytes - 1;
   return IsDeviceMemory(last) ? "" : "the last of its " + std::to_string(bytes) + " bytes is not device memory";
 }
@@ -178,7 +178,7 @@ bool CudaStream::Copy(void* to, const void* from, uint64_t bytes) {
 }
 
 bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& grid) {
-  // More than any device has; the driver would see their low halves.
+  // Exceeds the limits of any device; the driver's 32-bit parameters would be truncated.
   if (grid.blocks > INT_MAX || grid.shared_bytes > INT_MAX)
     return Note({cuda::kInvalidValue, "cuLaunchKernel", number, grid});
   if (graph_ != nullptr) {
@@ -187,7 +187,7 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),
              shared_bytes = static_cast<unsigned>(grid.shared_bytes);
-  if (grid.cooperative == 0 && kernel.described->maps.empty()) {  // the argument block as it stands
+  if (grid.cooperative == 0 && kernel.described->maps.empty()) {  // passes the argument block as a whole
     size_t bytes = kernel.described->parameters * sizeof(int64_t);
     void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<int64_t*>(args), cuda::kLaunchParamBufferSize, &bytes,
                      cuda::kLaunchParamEnd};
@@ -235,7 +235,7 @@ bool CudaStream::CallWhenDone(void (*function)(void* user), void* user) {
   return Check(driver_.LaunchHostFunc(stream_, function, user), "cuLaunchHostFunc");
 }
 
-bool CudaStream::Follow(void* event) {
+bool CudaStream::WaitForEvent(void* event) {
   return Check(driver_.StreamWaitEvent(stream_, static_cast<cuda::Event>(event), 0), "cuStreamWaitEvent");
 }
 
@@ -243,13 +243,13 @@ bool CudaStream::Record(void* event) {
   return Check(driver_.EventRecord(static_cast<cuda::Event>(event), stream_), "cuEventRecord");
 }
 
-bool CudaStream::Precede(void* stream) {
+bool CudaStream::MakeStreamWait(void* stream) {
   if (stream == stream_) return true;
   cuda::Event event = nullptr;
   if (!Check(driver_.EventCreate(&event, cuda::kEventDisableTiming), "cuEventCreate")) return false;
   const bool ok =
       Record(event) && Check(driver_.StreamWaitEvent(static_cast<cuda::Stream>(stream), event, 0), "cuStreamWaitEvent");
-  driver_.EventDestroy(event);  // who waits for it still does
+  driver_.EventDestroy(event);  // waits on the event stay valid
   return ok;
 }
 
@@ -266,7 +266,7 @@ std::string CudaStream::DescribeLaunch() const {
 }
 
 Failure CudaStream::FirstFailure() const {
-  if (!failed_gemm_.ok()) return failed_gemm_;  // nothing is asked for after it
+  if (!failed_gemm_.ok()) return failed_gemm_;  // no launch follows it
   const std::string device = "device " + std::to_string(device_.info().ordinal);
   if (failed_.kernel < 0) return CudaFailure(driver_, failed_.result, failed_.call, "a run on " + device);
   Failure f = CudaFailure(driver_, failed_.result, failed_.call, DescribeLaunch());

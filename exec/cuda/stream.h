@@ -1,4 +1,4 @@
-// CudaStream: a CUDA stream, the device memory that is allocated in its order, and the shape cache that its kernels write.
+// CudaStream: a CUDA stream, its stream-ordered device memory, and the shape cache that its kernels write.
 #ifndef TAILOR_EXEC_CUDA_STREAM_H_
 #define TAILOR_EXEC_CUDA_STREAM_H_
 
@@ -17,9 +17,9 @@ namespace tailor {
 
 class CudaStream : public DeviceStream {
  public:
-  // The caller's stream is a CUstream in the device's primary context; one that is made here does not wait for the
-  // legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph
-  // where the variant reads back in the middle of runs, a library computes its matmuls, or the driver has none.
+  // A stream of the caller is a CUstream in the device's primary context; a new one does not wait for the legacy
+  // default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph if the
+  // variant reads back, a library computes its matmuls, or the driver does not support graphs.
   static Failure Create(const CudaProgram& program, const StreamOptions& options, std::unique_ptr<DeviceStream>* out);
   ~CudaStream() override;
 
@@ -35,16 +35,16 @@ class CudaStream : public DeviceStream {
   bool Download(void* to, const void* from, uint64_t bytes) override;
   bool Copy(void* to, const void* from, uint64_t bytes) override;
   bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) override;
-  bool TakesGemm(const GemmArgs& gemm) override { return gemms_ != nullptr && gemms_->Take(gemm); }
+  bool AcceptsGemm(const GemmArgs& gemm) override { return gemms_ != nullptr && gemms_->Take(gemm); }
   bool Multiply(const GemmArgs& gemm) override;
   void BeginRun() override;
   bool EndRun() override;
   bool Wait() override;
   Progress Poll() override;
   bool CallWhenDone(void (*function)(void* user), void* user) override;
-  bool Follow(void* event) override;
+  bool WaitForEvent(void* event) override;
   bool Record(void* event) override;
-  bool Precede(void* stream) override;
+  bool MakeStreamWait(void* stream) override;
   void WaitForDevice() const override;
   Failure FirstFailure() const override;
 
@@ -68,11 +68,11 @@ class CudaStream : public DeviceStream {
   void* grid_sync_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
-  std::vector<void*> parameters_;     // of a launch; as many as any kernel has
+  std::vector<void*> parameters_;     // of a launch; sized for the kernel with the most
   std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
-  std::unique_ptr<CudaGemms> gemms_;  // null: the program's kernels compute all
-  CudaCall failed_;                   // the first
-  Failure failed_gemm_;               // likewise
+  std::unique_ptr<CudaGemms> gemms_;  // null: the program's kernels compute all matmuls
+  CudaCall failed_;                   // the first failure
+  Failure failed_gemm_;               // the first failed matmul
 };
 
 }  // namespace tailor

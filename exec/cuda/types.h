@@ -1,5 +1,5 @@
-// The few types and numbers of the CUDA Driver API that Tailor uses, declared here because machines that build it need
-// no CUDA toolkit. Names are cuda.h's without their prefix; tests/exec/cuda/types_test.cc holds them against it.
+// Types and constants of the CUDA Driver API that Tailor uses, declared here so that building needs no CUDA toolkit.
+// Names are cuda.h's without their prefix; tests/exec/cuda/types_test.cc compares them with the header.
 #ifndef TAILOR_EXEC_CUDA_TYPES_H_
 #define TAILOR_EXEC_CUDA_TYPES_H_
 
@@ -9,7 +9,7 @@
 namespace tailor::cuda {
 
 using DeviceNumber = int;                       // CUdevice
-using Address = unsigned long long;             // CUdeviceptr: an address in memory of a device, unique in the process
+using Address = unsigned long long;             // CUdeviceptr: a device address, unique in the process
 using Context = struct CUctx_st*;               // CUcontext
 using Module = struct CUmod_st*;                // CUmodule
 using Function = struct CUfunc_st*;             // CUfunction
@@ -18,7 +18,7 @@ using MemoryPool = struct CUmemPoolHandle_st*;  // CUmemoryPool
 using Event = struct CUevent_st*;               // CUevent
 using DriverGraph = struct CUgraph_st*;         // CUgraph
 using GraphNode = struct CUgraphNode_st*;       // CUgraphNode
-using GraphExec = struct CUgraphExec_st*;       // CUgraphExec: a graph made ready to be launched
+using GraphExec = struct CUgraphExec_st*;       // CUgraphExec: an executable graph
 using HostFunction = void (*)(void* user);      // CUhostFn
 
 enum Result : int {  // CUresult
@@ -86,7 +86,7 @@ struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
   void** extra;
 };
 
-// CUtensorMap: opaque, made by the driver. Aligned as the later ones of its headers have it.
+// CUtensorMap: opaque, encoded by the driver. Aligned as in the latest driver headers.
 struct alignas(128) EncodedTensorMap {
   std::byte bytes[128];
 };

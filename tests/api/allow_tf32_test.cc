@@ -1,4 +1,4 @@
-// Matmuls in f32 on a GPU, with factors that may become tf32 and without.
+// Matmuls in f32 on a GPU, with allow_tf32 and without.
 #include <bit>
 #include <cmath>
 #include <random>

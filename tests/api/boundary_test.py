@@ -1,5 +1,5 @@
-"""What every exported C function does: outside what the boundary guards, its body calls only what cannot throw; and the
-graph or session that it takes is held (api/in_use.h).
+"""Every exported C function: outside its guarded block its body calls only functions that cannot throw, and it locks the
+graph or session that it takes (api/in_use.h).
 
 Usage: boundary_test.py API_FOLDER
 """

@@ -1,4 +1,4 @@
-// libtailor.so's dynamic section: what it shows and what it needs.
+// The dynamic section of libtailor.so: exports and dependencies.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Compound operations that append loops: recurrent layers, sorting, and what keeps some of the elements.
+// Compound operations that append loops: recurrent layers, sorting, selection of elements.
 #include <cmath>
 
 #include "tests/api/compiler_fixture.h"

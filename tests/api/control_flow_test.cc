@@ -1,4 +1,4 @@
-// Loops, branches and dim sizes that data tells, run through the C headers.
+// Loops, branches and data-dependent dims, run through the C headers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -197,7 +197,7 @@ TEST_F(ControlFlow, ALoopAllocatesNothingWithinTheWorkspaceOfThePlan) {
 // As many of the leading rows of x as `n` says, twice as large; `n` must be 1 to 64.
 constexpr char kHead[] = R"(
 graph @head(%x: f32[B, 2], %n: i64[]) where B, N in [1, 64] {
-  %count = bind %n {dim size = [N]}
+  %count = bind %n {extent = [N]}
   %rows = slice %x {starts = [0, 0], sizes = [N, 2]}
   %twice = add %rows, %rows
   return "twice" = %twice

@@ -1,5 +1,5 @@
-// Matmuls that cuBLASLt computes on a device: results are those of the program's own kernels, and what it does not
-// compute is said.
+// Matmuls by cuBLASLt on a device: results are those of the program's own kernels, and matmuls that it does not compute
+// are reported.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Donated inputs through the C API: which output is where, that runs copy nothing, and what is refused.
+// Donated inputs through the C API: which output aliases which input, runs without copies, refused arguments.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// A small sentence encoder through both libraries: right at every shape, and nothing asked of the system, nor
-// compiled, after the largest one.
+// A small sentence encoder through both libraries: right at every shape; after the largest shape nothing is allocated
+// or compiled.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Calls that meet another call in their session or graph, from its callbacks and from other threads, and handles that
-// are released during a call.
+// Concurrent calls on one session or graph, from its callbacks and from other threads; handles that are released during
+// a call.
 #include <gmock/gmock.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Matmuls that a host's library computes: what it is told, that results agree with the program's own kernels, and when
-// those run.
+// Matmuls by a product provider: its arguments, results that agree with the program's own kernels, and when those run
+// instead.
 #include <cmath>
 #include <cstring>
 #include <functional>

@@ -1,4 +1,4 @@
-// Tensors of other libraries as arguments, and results as theirs: on the CPU, and on the driver that plays a GPU.
+// DLPack tensors as arguments and results, on the CPU and on the emulated GPU.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Every function, given null and given a handle of another kind: an error that names function and parameter.
+// Every function with null and with a handle of another kind: an error that names function and parameter.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -157,7 +157,7 @@ TEST(Handles, OptionStructsMayBeShorterAndLonger) {
   tailor_session* session = nullptr;
   options.later = 1;
   EXPECT_EQ(Text(tailor_session_create(executable.get(), &options.known, &session)),
-            "3: tailor_session_create: options asks for what this library does not know");
+            "3: tailor_session_create: options sets a field that this library does not know");
   tailor_session_options shorter;
   std::memset(&shorter, 0xff, sizeof(shorter));
   shorter.struct_size = 16;
@@ -188,7 +188,7 @@ TEST(Handles, TensorsMayBeLonger) {
   EXPECT_EQ(run(), "OK");
   call.ExpectResults();
   inputs[1].later = 1;
-  EXPECT_EQ(run(), "3: tailor_executable_run: inputs asks for what this library does not know");
+  EXPECT_EQ(run(), "3: tailor_executable_run: inputs sets a field that this library does not know");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The shared library as a file: what it needs, what it shows, how large it is.
+// The shared library as a file: dependencies, exports, size.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the runtime asks of the system: this program replaces malloc, mmap and mutex locking, to count them in all
-// threads and to make them fail.
+// System calls of the runtime: this program replaces malloc, mmap and mutex locking, to count them in all threads and
+// to make them fail.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-"""The rows of matrix products, from figures of benchmarks that stand for measured ones."""
+"""The rows of matmuls, with fake benchmark results."""
 import pathlib
 import re
 import types

@@ -1,4 +1,4 @@
-"""The rows of ./dev gpu-check, from a program that stands for one on a GPU, and from none."""
+"""The rows of ./dev gpu-check, with a fake tailor-gpu, and without a GPU."""
 import contextlib
 import io
 import json
@@ -82,8 +82,8 @@ class GpuRowsTest(unittest.TestCase):
         metrics = {metric["name"]: metric for metric in out["metrics"]}
         self.assertEqual((metrics["gpu-4"]["value"], metrics["gpu-4"]["met"], metrics["gpu-4"]["peer"]),
                          (2, True, "cuBLASLt 13.0.0"))
-        product = metrics["product 4096x4096x4096/nn"]
-        self.assertEqual((product["value"], product["peer_value"], product["ratio"]), (500, 250, 2))
+        matmul = metrics["matmul 4096x4096x4096/nn"]
+        self.assertEqual((matmul["value"], matmul["peer_value"], matmul["ratio"]), (500, 250, 2))
         self.assertEqual((metrics["gpu-1"]["met"], metrics["passed"]["value"], metrics["skipped"]["value"]), (True, 9, 3))
         self.assertEqual((metrics["reduce_sum/64x30000, beside a copy of as many bytes"]["value"],
                           metrics["gpu-8"]["value"]), (2, 0.95))
@@ -134,8 +134,8 @@ class GpuRowsTest(unittest.TestCase):
         status, out, _ = self.check(GPU, "--only", "gpu-4", broken=True)
         self.assertEqual(status, 0)
         metrics = {metric["name"]: metric for metric in out["metrics"]}
-        self.assertEqual(metrics["large products, the worst of 4 of 5"]["value"], 2)
-        self.assertEqual(metrics["product 8192x8192x8192/nn"]["reason"],
+        self.assertEqual(metrics["large matmuls, the worst of 4 of 5"]["value"], 2)
+        self.assertEqual(metrics["matmul 8192x8192x8192/nn"]["reason"],
                          "not measured: tailor-gpu ended with status 1: out of memory")
         self.assertIsNone(metrics["gpu-4"]["met"])
 

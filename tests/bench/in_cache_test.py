@@ -1,4 +1,4 @@
-"""Row kernels without and with a peer, from times that stand for measured ones."""
+"""Row kernels without and with a peer, with fake times."""
 import pathlib
 import types
 import unittest

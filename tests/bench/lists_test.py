@@ -1,4 +1,4 @@
-"""Lists of shapes, and what a quick run takes of them."""
+"""Lists of shapes, and the part of them that a quick run measures."""
 import types
 import unittest
 

@@ -1,4 +1,4 @@
-"""What is read of Google Benchmark's reports, with a program that stands for tailor-bench."""
+"""Reading reports of Google Benchmark, with a fake tailor-bench."""
 import pathlib
 import stat
 import tempfile

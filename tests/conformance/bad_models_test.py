@@ -1,4 +1,4 @@
-"""Models that are wrong or hostile: each a clear error that names the node or tensor and the reason, soon."""
+"""Invalid and hostile models: each gives, within a time limit, an error that names the node or tensor and the reason."""
 import os
 import pathlib
 import tempfile

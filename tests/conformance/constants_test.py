@@ -1,4 +1,4 @@
-"""What importing computes from constants alone: nothing of it is left in the graph, and the results exist once."""
+"""Nodes that depend on constants alone are computed while importing: none is left in the graph, results exist once."""
 import gc
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Branches and loops whose course data tells, against onnxruntime: closures, nests, ends, extents that change."""
+"""Branches and loops that depend on data, against onnxruntime: closures, nesting, ends, dim sizes that change."""
 import unittest
 
 import numpy

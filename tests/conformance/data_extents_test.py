@@ -1,4 +1,4 @@
-"""Extents that data gives: compiled once, run with several, against onnxruntime."""
+"""Data-dependent dims: compiled once, run with several sizes, against onnxruntime."""
 import unittest
 
 import numpy

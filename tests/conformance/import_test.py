@@ -1,4 +1,4 @@
-"""What importing makes of a model: symbols, folded shape arithmetic, borrowed constants, the command line."""
+"""Importing a model: symbols, folded shape arithmetic, borrowed constants, the command line."""
 import contextlib
 import io
 import os

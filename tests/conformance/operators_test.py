@@ -1,4 +1,4 @@
-"""What the node suite does not ask of single operators: symbols, odd operands, errors of a run."""
+"""Single operators beyond the node suite: symbols, unusual operands, errors of a run."""
 import unittest
 
 import numpy

@@ -28,7 +28,7 @@ void AccessChecker::OpenLaunch(const FindMemory* find_memory) {
   }
   launched_ = ++now_;
   find_memory_ = find_memory;
-  dim_sizes_ = {};
+  ranges_ = {};
   traffic_ = {};
   published_.clear();
   doubt_.address = nullptr;

@@ -1,11 +1,11 @@
-// Finds accesses of memory that a GPU leaves undefined or refuses: beyond the end, at addresses that are not as aligned
-// as the instruction claims, and races. Two accesses race if two threads make them, neither is ordered before the
-// other, one writes, and one is not atomic. What orders them: a barrier of the block, of some warps, of the grid; and
-// between blocks an atomic behind a fence that another block's fence follows.
+// Detects memory accesses that are undefined on a GPU or rejected by it: out of bounds, less aligned than the
+// instruction claims, and races. Two accesses race if two threads make them, neither is ordered before the other, at
+// least one writes, and not both are atomic. Order comes from barriers of the block, of some warps or of the grid; and,
+// between blocks, from an atomic after a fence, if another block's fence follows.
 //
 // The clock counts the events that order accesses, over all launches of the process. Every byte of shared memory has a
-// cell that says who wrote it last and who read it since, and when; every byte of global memory one of its last writer,
-// so that there a race is found in those orders of threads in which the write comes first. Writes of equal bytes to
+// cell with its last writer, its readers since, and the times. Every byte of global memory has a cell with its last
+// writer only, so there a race is found only in schedules in which the write comes first. Writes of equal bytes to
 // global memory do not race.
 #ifndef TAILOR_TESTS_EMULATOR_ACCESS_CHECKER_H_
 #define TAILOR_TESTS_EMULATOR_ACCESS_CHECKER_H_
@@ -25,83 +25,82 @@ namespace tailor::simt {
 
 inline constexpr int kMostWarps = 32;
 
-// Up to when something is known of what each warp of a block did.
+// The time up to which something is known of each warp of a block.
 using WarpClock = std::array<uint32_t, kMostWarps>;
 
-// Up to when a block knows what other blocks did, by block.
+// The time up to which a block knows the actions of other blocks, by block.
 using KnownBlocks = std::map<int64_t, uint32_t>;
 
-// One byte of shared memory. Times before the block's last barrier mean nothing.
+// One byte of shared memory. Times before the block's last barrier are ignored.
 struct SharedCell {
   uint32_t written = 0;
   uint32_t read = 0;
   uint16_t writer = 0;
-  uint16_t reader = 0;  // one of them
+  uint16_t reader = 0;  // one of the readers
   bool atomic = false;  // the write
-  bool copied = false;  // by an asynchronous copy that is under way
+  bool copied = false;  // by an asynchronous copy in flight
   bool bulk = false;    // by a bulk copy
   enum class Readers : uint8_t { kOne, kOneWarp, kMany } readers = Readers::kOne;
 };
 
-// What the checker keeps of a block while it lives.
+// The checker's state of a live block.
 struct BlockOrder {
   uint32_t opened = 0;
-  uint32_t barrier = 0;  // the last one
+  uint32_t barrier = 0;  // the last barrier
   WarpClock warp_barriers = {};
   KnownBlocks known;
   std::vector<SharedCell> cells;
-  // Of blocks whose warps meet at other barriers than the block's: what each warp knows of the others, and when each
-  // warp read each byte last.
+  // For blocks with barriers of some warps: what each warp knows of the others, and when each warp last read each byte.
   bool tracks_warps = false;
   std::array<WarpClock, kMostWarps> known_warps = {};
   std::vector<WarpClock> warp_reads;
 };
 
-// What it keeps of a thread.
+// The checker's state of a thread.
 struct ThreadOrder {
-  uint32_t fenced = 0;   // its last fence: what happened before can be published
-  uint32_t proxied = 0;  // its last fence of the asynchronous proxy
-  KnownBlocks observed;  // what atomics have told it, known from its next fence on
+  uint32_t fenced = 0;   // its last fence: earlier actions can be published
+  uint32_t proxied = 0;  // its last fence of the async proxy
+  KnownBlocks observed;  // learned from atomics, known from its next fence on
 };
 
 struct Thread;
 struct Block;
 
-// An access of the thread that runs; each fails the launch (launch.h) if it is not sound.
+// Checks the accesses of the running thread; an unsound one fails the launch (launch.h).
 class AccessChecker {
  public:
   enum class Kind : uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite };
 
   void OpenLaunch(const FindMemory* find_memory);
-  // Of the launch so far.
+  // Of the current launch.
   const SimtTraffic& traffic() const { return traffic_; }
   void OpenBlock(Block& block);
-  // Before an access of memory of each kind; generic: of either.
+  // Called before a memory access of each kind; Generic: shared or global.
   void Shared(const void* address, uint64_t bytes, Kind kind);
   void Global(const void* address, uint64_t bytes, Kind kind);
   void Generic(const void* address, uint64_t bytes, Kind kind);
-  // Before an access of memory of any kind that claims `align`, a power of two: a GPU takes so many bytes at once, and
-  // refuses them elsewhere.
+  // Called before any memory access that claims `align`, a power of two: a GPU accesses that many bytes at once, and
+  // rejects other addresses.
   void Aligned(const void* address, uint64_t align) const;
-  // A read by wgmma: what threads stored, it sees behind a fence of the asynchronous proxy.
+  // A read by wgmma: it sees threads' stores only after a fence of the async proxy.
   void SharedByProxy(const void* address, uint64_t bytes);
-  // The thread's asynchronous copy will write these bytes of shared memory; has written them.
+  // The thread's asynchronous copy starts; has written its bytes of shared memory.
   void StartCopy(const void* to, uint64_t bytes, bool bulk = false);
   void FinishCopy(const void* to, uint64_t bytes);
-  // What orders accesses.
+  // Events that order accesses.
   void BlockBarrier(Block& block);
   void WarpBarrier(Block& block, int warp);
   void GridBarrier();
-  // The running thread, an arrival at something with that clock, tells what a warp did and knows; learns it there.
-  // Lanes are not told apart.
+  // The running thread arrives at a barrier with that clock. Release adds to the clock what its warp did and knows;
+  // Acquire learns from the clock. Lanes are not distinguished.
   void TrackWarps(Block& block);
   void Release(int warp, WarpClock& clock);
   void Acquire(const WarpClock& clock);
   void Fence();
   void ProxyFence();
-  // An atomic access of global memory, which is a fence before and after itself where it orders others.
+  // An atomic access of global memory; if it orders others, it acts as a fence before and after itself.
   void Synchronize(const void* address, bool orders);
-  // The thread that runs is about to wait or has ended: decides about writes whose bytes were to be seen.
+  // The running thread is about to wait, or has ended: decides about pending doubtful writes.
   void SettleDoubt();
 
  private:
@@ -113,7 +112,7 @@ class AccessChecker {
   };
   static constexpr uint64_t kPageBytes = 4096;
   using Page = std::array<GlobalCell, kPageBytes>;
-  // A write over bytes that another thread wrote: a race if it changes them.
+  // A write over bytes that another thread wrote; a race if it changes them.
   struct DoubtfulWrite {
     const std::byte* address = nullptr;
     std::vector<std::byte> before;
@@ -125,7 +124,7 @@ class AccessChecker {
   bool IsKnown(uint32_t time, int warp, const Thread& thread) const;
   bool GlobalWriteIsOrdered(const GlobalCell& cell, const Thread& thread, bool atomic) const;
   bool IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const;
-  // An access of the running thread, at a byte of its block's shared memory.
+  // An access of the running thread to its block's shared memory.
   struct SharedAccess {
     int64_t offset;
     int64_t bytes;
@@ -142,13 +141,13 @@ class AccessChecker {
   GlobalCell& CellOf(uint64_t address);
 
   uint32_t now_ = 0;
-  uint32_t launched_ = 0;  // the launch, or its last barrier of the grid
+  uint32_t launched_ = 0;  // time of the launch, or of its last grid barrier
   const FindMemory* find_memory_ = nullptr;
-  std::array<SimtDimSize, 8> dim_sizes_;  // found lately
-  size_t next_dim_size_ = 0;
+  std::array<SimtMemoryRange, 8> ranges_;  // recently found
+  size_t next_range_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<uint64_t, Page*>, 64> recent_pages_ = {};
-  std::unordered_map<const void*, KnownBlocks> published_;  // by the address of an atomic
+  std::unordered_map<const void*, KnownBlocks> published_;  // by address of the atomic
   DoubtfulWrite doubt_;
   SimtTraffic traffic_;
 };

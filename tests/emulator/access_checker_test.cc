@@ -1,4 +1,4 @@
-// Kernels with a mistake, each of which must be found, beside the same kernels without it.
+// Kernels with a bug, which must be found, and the same kernels without it.
 #include "tests/emulator/access_checker.h"
 
 #include <vector>
@@ -19,7 +19,7 @@ using Body = std::function<void(KernelBuilder&)>;
 
 constexpr SimtGrid kOneBlock = {.blocks = 1, .threads = 64, .shared_bytes = 256};
 
-// What the first of some seeds that finds something says; empty if none does.
+// The diagnosis of the first of some seeds that finds a bug; empty if none does.
 std::string Find(const Body& body, const SimtGrid& grid = kOneBlock, const std::vector<void*>& memory = {},
                  SimtOptions options = {}) {
   KernelBuilder kernel(static_cast<int>(memory.size()), body);
@@ -144,7 +144,7 @@ TEST(SharedRaces, UncheckedLaunchesSayNothing) {
   EXPECT_EQ(Find(ReadsNeighbour(Between::kNothing), kOneBlock, {}, {.checks_accesses = false}), "");
 }
 
-// Every thread copies its word, waits for it or not, meets the others or not, and reads `threads_away` words on.
+// Every thread copies its word, optionally waits for it and for the others, and reads the word `threads_away` later.
 Body CopiesAndReads(bool waits, Between between, int threads_away) {
   return [=](KernelBuilder& k) {
     device::EmitOp(k.b, Op::kCpAsync4,
@@ -214,8 +214,8 @@ class GlobalMemory : public testing::Test {
     SimtOptions options;
     options.find_memory = [this](uint64_t address) {
       const auto begin = reinterpret_cast<uint64_t>(memory_.data());
-      const SimtDimSize all = {begin, begin + 4 * memory_.size()};
-      return address >= all.begin && address < all.end ? all : SimtDimSize{};
+      const SimtMemoryRange all = {begin, begin + 4 * memory_.size()};
+      return address >= all.begin && address < all.end ? all : SimtMemoryRange{};
     };
     std::fill(memory_.begin(), memory_.end(), 0);
     return Find(body, grid, {memory_.data()}, options);
@@ -295,7 +295,7 @@ TEST_F(GlobalMemory, TwoThreadsWriteTwoValues) {
   EXPECT_EQ(FindIn(store(true)), "");
 }
 
-// Each block's first thread writes the block's word and reads that of the next.
+// Each block's first thread writes the block's word and reads the next block's.
 Body ReadsNextBlock(bool meets) {
   return [=](KernelBuilder& k) {
     EmitIf(k.b, k.b.CreateICmpEQ(k.Thread(), k.b.getInt32(0)), "first", [&] {
@@ -325,7 +325,7 @@ Value* AtomicAdd(KernelBuilder& k, Value* address, int value) {
                              llvm::AtomicOrdering::Monotonic);
 }
 
-// Every block leaves a word; the one that finds itself the last by a counter adds them all up.
+// Every block writes a word; the last one, by a counter, adds all words up.
 Body LastBlockAdds(int blocks, bool fences) {
   return [=](KernelBuilder& k) {
     Value* out = k.parameter(0);
@@ -333,7 +333,7 @@ Body LastBlockAdds(int blocks, bool fences) {
       k.b.CreateStore(k.b.getInt32(3), k.At(k.b.getInt32Ty(), out, device::EmitBlockId(k.b)));
       if (fences) device::EmitOp(k.b, Op::kFence, {});
       Value* before = AtomicAdd(k, k.At(k.b.getInt32Ty(), out, k.b.getInt32(50)), 1);
-      Value* place = k.b.CreateURem(before, k.b.getInt32(blocks));  // launches count on
+      Value* place = k.b.CreateURem(before, k.b.getInt32(blocks));  // the counter continues over launches
       EmitIf(k.b, k.b.CreateICmpEQ(place, k.b.getInt32(blocks - 1)), "last", [&] {
         if (fences) device::EmitOp(k.b, Op::kFence, {});
         Value* sum = k.b.getInt32(0);

@@ -1,5 +1,5 @@
-// cp.async: bytes arrive when the thread waits for their group, as late as they may; until then their place holds what
-// no one wrote.
+// cp.async: bytes arrive as late as possible, when the thread waits for their group. Until then their destination holds
+// kUnwritten bytes.
 #include <algorithm>
 #include <cstring>
 

@@ -17,7 +17,7 @@ Value* LoadResult(llvm::IRBuilderBase& b, llvm::Type* type, Value* slots, unsign
   return b.CreateLoad(type, b.CreateConstGEP1_64(b.getInt64Ty(), slots, slot), "result");
 }
 
-// The call's slots are in the entry block, so that loops do not grow the stack.
+// The call's slots are allocas in the entry block, so that loops do not grow the stack.
 void Replace(llvm::CallInst* call, DeviceFunction function) {
   llvm::BasicBlock& entry = call->getFunction()->getEntryBlock();
   llvm::IRBuilder<> b(&entry, entry.begin());

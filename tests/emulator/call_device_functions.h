@@ -1,4 +1,4 @@
-// A pass: kernels call the host's device functions.
+// A pass that makes kernels call the host's device functions.
 #ifndef TAILOR_TESTS_EMULATOR_CALL_DEVICE_FUNCTIONS_H_
 #define TAILOR_TESTS_EMULATOR_CALL_DEVICE_FUNCTIONS_H_
 
@@ -8,9 +8,9 @@
 
 namespace tailor::simt {
 
-// Replaces every call of a `tailor.device.*` function by a call of its DeviceFunction, operands and results in slots on
-// the stack. The module then holds addresses of this process. Returns the name of a called function that has none,
-// empty if all have.
+// Replaces every call of a `tailor.device.*` function by a call of its DeviceFunction, with operands and results in
+// stack slots. The module then contains addresses of this process. Returns the name of a called function without a
+// DeviceFunction; empty if there is none.
 std::string CallDeviceFunctions(llvm::Module& module);
 
 }  // namespace tailor::simt

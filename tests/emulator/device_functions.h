@@ -1,5 +1,5 @@
-// The host's side of `tailor.device.*` (codegen/cuda/device_ir/device_intrinsics.h, device_op_table.h): what kernels
-// call when they are emulated.
+// Host implementations of `tailor.device.*` (codegen/cuda/device_ir/device_intrinsics.h, device_op_table.h), which
+// emulated kernels call.
 #ifndef TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 #define TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 
@@ -9,11 +9,11 @@
 
 namespace tailor::simt {
 
-// Operand i is in the low bits of slots[i]; result i is put there.
+// Operand i is in the low bits of slots[i]; result i is written there.
 using DeviceFunction = void (*)(uint64_t* slots);
 
 struct NamedDeviceFunction {
-  const char* name;  // behind the prefix, without the type behind a dot: "shuffle_xor"
+  const char* name;  // after the prefix, without a type suffix: "shuffle_xor"
   DeviceFunction function;
 };
 

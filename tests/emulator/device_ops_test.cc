@@ -1,4 +1,5 @@
-// The rows of codegen/cuda/device_ir/device_op_table.h: each has a form on a GPU and one on the host; what they do.
+// The rows of codegen/cuda/device_ir/device_op_table.h: each is lowered for GPUs and implemented on the host, with the
+// documented results.
 #include "codegen/cuda/device_ir/device_ops.h"
 
 #include <bit>
@@ -47,7 +48,7 @@ Value* SomeOperand(KernelBuilder& k, char letter, int constant) {
   }
 }
 
-// Calls the op and stores what it gives.
+// Calls the op and stores its results.
 void CallOnce(KernelBuilder& k, Op op, const device::OpSignature& row) {
   const int constant = std::string_view(row.name).starts_with("registers") ? 24 : 1;
   std::vector<Value*> operands;
@@ -73,7 +74,7 @@ TEST_P(EveryDeviceOp, AssemblesForTheFirstTargetThatHasIt) {
 INSTANTIATE_TEST_SUITE_P(Ops, EveryDeviceOp, testing::ValuesIn(AllOps()),
                          [](const auto& info) { return std::string(device::OpSignatures()[info.param].name); });
 
-// One launch of a warp; `memory` are the kernel's parameters.
+// One launch of one warp; `memory`: the kernel's parameters.
 std::string RunWarp(const std::function<void(KernelBuilder&)>& body, const std::vector<void*>& memory,
                     SimtOptions options = {}) {
   KernelBuilder kernel(static_cast<int>(memory.size()), body);
@@ -86,7 +87,7 @@ struct MmaCase {
   const char* name;
   Op op;
   int depth;
-  int bytes;                  // of an element of a and b
+  int bytes;                  // per element of a and b
   uint32_t (*narrow)(float);  // to an element's bits
   double (*widen)(uint32_t);  // back
 };
@@ -137,7 +138,7 @@ class Mma : public testing::TestWithParam<MmaCase> {
   }
   Value* Group(KernelBuilder& k) { return k.b.CreateLShr(k.Thread(), 2); }
   Value* Member(KernelBuilder& k) { return k.b.CreateAnd(k.Thread(), 3); }
-  // The byte of register word `i` within a row of a or b: 4 lanes have 4 bytes each of every 16.
+  // Byte offset of register word `i` in a row of a or b: 4 lanes have 4 bytes each of every 16.
   Value* Byte(KernelBuilder& k, int i) {
     return k.b.CreateAdd(k.b.CreateMul(Member(k), k.b.getInt32(4)), k.b.getInt32(16 * i));
   }
@@ -165,7 +166,7 @@ TEST_P(Mma, IsTheGemmOfFragmentsReadFromMemory) {
   ExpectGemm();
 }
 
-// Copies `rows` rows of 32 bytes from global `array` to shared memory at `offset`, 16 bytes a thread.
+// Copies `rows` rows of 32 bytes from global `array` to shared memory at `offset`, 16 bytes per thread.
 void CopyRows(KernelBuilder& k, Value* array, int rows, int offset) {
   EmitIf(k.b, k.b.CreateICmpULT(k.Thread(), k.b.getInt32(2 * rows)), "copies", [&] {
     Value* at = k.b.CreateMul(k.Thread(), k.b.getInt32(16));
@@ -223,7 +224,7 @@ TEST(Ldmatrix, TransposesOnDemand) {
   }
 }
 
-// Every thread copies one element of each of two groups, waits until `pending` are under way, and stores both.
+// Every thread copies one element in each of two groups, waits until `pending` are in flight, and stores both.
 std::vector<uint32_t> CopyTwoGroups(int pending) {
   std::vector<uint32_t> in(64), out(64);
   for (int i = 0; i < 64; ++i) in[i] = i + 1;

@@ -1,4 +1,4 @@
-// What the fake driver's exported functions share: the thread's device, and how they see their arguments.
+// Helpers of the fake driver's exported functions: the thread's current device, streams and launches.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_CALLS_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_CALLS_H_
 
@@ -13,13 +13,13 @@ namespace tailor::fake_cuda {
 
 using Lock = std::lock_guard<std::mutex>;  // of State::mutex
 
-// The calling thread's.
+// The calling thread's current device.
 extern thread_local FakeDevice* current;
 
 inline State& state() { return State::Get(); }
 inline FakeStream* StreamOf(cuda::Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
 
-// What keeps a call from working in `stream`.
+// The error of a call in `stream`, or kSuccess.
 cuda::Result CheckStream(FakeStream* stream);
 
 // A kernel with its grid and parameters.
@@ -29,10 +29,10 @@ struct FakeLaunch {
   std::vector<int64_t> slots;
 };
 
-// What a driver answers to such a launch.
+// The result that a driver returns for the launch.
 cuda::Result CheckLaunch(const FakeLaunch& launch);
 void Enqueue(FakeStream* stream, const FakeLaunch& launch);
-// One address for each parameter that `function` has.
+// The parameter values, by the address of each, that `function` takes.
 std::vector<int64_t> SlotsAt(const FakeFunction& function, void** parameters);
 
 }  // namespace tailor::fake_cuda

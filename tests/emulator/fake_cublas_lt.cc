@@ -1,6 +1,6 @@
-// The functions of cuBLASLt on the fake driver's devices. Matmuls are sums in double, rounded once. Bad use is kept as
-// a complaint: descriptors that do not fit one another, an algorithm of another matmul or for other addresses than
-// those given, memory that is not there.
+// The functions of cuBLASLt on the fake driver's devices. Matmuls are sums in double, rounded once. Misuse is kept as a
+// complaint: descriptors that do not match, an algorithm found for another matmul or other alignments, memory that is
+// not allocated.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,7 +22,7 @@ struct FakeGemm {
   int32_t transposed[2] = {0, 0};  // a and b
 };
 
-// Columns of `rows` elements, `ld` elements apart.
+// A column-major matrix: columns of `rows` elements, `ld` elements apart.
 struct FakeLayout {
   DataType type;
   int64_t rows, columns, ld;
@@ -43,7 +43,7 @@ struct FakePreference {
                                     {kMinAlignmentDBytes, 256}};
 };
 
-// What an algorithm was found for.
+// The problem for which an algorithm was found.
 struct FakeAlgorithm {
   FakeGemm gemm;
   FakeLayout a, b, d;
@@ -51,7 +51,7 @@ struct FakeAlgorithm {
   std::array<uint32_t, 3> alignments;  // of a, b and d
 };
 
-// Handles and descriptors by address: what is not here was never made, or is gone.
+// Handles and descriptors by address; others were never created, or are destroyed.
 struct Objects {
   int64_t next = 0x1000;
   std::map<int64_t, int> handles;
@@ -81,7 +81,7 @@ Status Make(std::map<int64_t, T>& all, Opaque* out, T value) {
 
 template <typename T>
 Status Destroy(std::map<int64_t, T>& all, const void* object) {
-  if (all.erase(reinterpret_cast<int64_t>(object)) == 0) return Misuse("what is not there is destroyed");
+  if (all.erase(reinterpret_cast<int64_t>(object)) == 0) return Misuse("an object that does not exist is destroyed");
   --state().counts.descriptors;
   return cublas_lt::kSuccess;
 }
@@ -106,7 +106,7 @@ void Write(DataType type, std::byte* to, float value) {
   std::memcpy(to, &bits, type == kReal32F ? 4 : 2);
 }
 
-// d = op(a) op(b), and the workspace is written over.
+// d = op(a) op(b); overwrites the workspace.
 void Compute(const FakeAlgorithm& of, const std::byte* a, const std::byte* b, std::byte* d, std::byte* workspace) {
   const bool ta = of.gemm.transposed[0] != 0, tb = of.gemm.transposed[1] != 0;
   const int64_t depth = ta ? of.a.rows : of.a.columns, element = of.d.element();
@@ -235,7 +235,7 @@ Status cublasLtMatmulPreferenceSetAttribute(MatmulPreference preference, MatmulP
   return cublas_lt::kSuccess;
 }
 
-// The algorithm is a number of what it is for, and has as much workspace as half a page where it may.
+// The algorithm is the number of its problem; it uses a workspace of half a page if it may.
 Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc gemm, MatrixLayout a, MatrixLayout b, MatrixLayout c,
                                       MatrixLayout d, MatmulPreference preference, int wanted, HeuristicResult* results,
                                       int* got) {
@@ -246,7 +246,7 @@ Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc gemm, MatrixLayo
   FakePreference* preferred = Find(objects().preferences, preference);
   const bool all = layouts[0] != nullptr && layouts[1] != nullptr && layouts[2] != nullptr && layouts[3] != nullptr;
   if (Find(objects().handles, handle) == nullptr || of == nullptr || !all || preferred == nullptr || wanted < 1) {
-    return Misuse("an algorithm for what is not there");
+    return Misuse("an algorithm for objects that do not exist");
   }
   if (!Agree(*of, *layouts[0], *layouts[1], *layouts[3]) || !(*layouts[2] == *layouts[3])) {
     return Misuse("an algorithm for matrices that do not fit one another");
@@ -288,7 +288,7 @@ Status cublasLtMatmul(Handle handle, MatmulDesc gemm, const void* alpha, const v
   float scale = 0, rest = 1;
   std::memcpy(&scale, alpha, sizeof scale);
   std::memcpy(&rest, beta, sizeof rest);
-  if (scale != 1 || rest != 0 || c != d || c_layout != d_layout) return Misuse("a matmul that is not a b alone");
+  if (scale != 1 || rest != 0 || c != d || c_layout != d_layout) return Misuse("a matmul of more than a b");
   if (!IsAllocated(a, of.a.bytes()) || !IsAllocated(b, of.b.bytes()) || !IsAllocated(d, of.d.bytes())) {
     return Misuse("matrices outside of what is allocated");
   }

@@ -1,5 +1,5 @@
-// The exported functions of devices, memory and modules. Each says of its arguments what a real driver says, and
-// complains where that would say nothing.
+// The exported functions of devices, memory and modules. Each returns a real driver's error for bad arguments, and
+// complains where a real driver would not notice.
 #include "tests/emulator/fake_driver.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using cuda::Result;
 
 void* PointerTo(Address address) { return reinterpret_cast<void*>(address); }
 
-// Whether [address, address + bytes) is allocated on the stream's device; complains where it is not.
+// Whether [address, address + bytes) is allocated on the stream's device; complains if it is not.
 bool CheckRange(FakeStream* stream, Address address, size_t bytes, const char* call) {
   uintptr_t begin = 0;
   uint64_t size = 0;

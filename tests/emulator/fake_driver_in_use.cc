@@ -7,7 +7,7 @@
 namespace tailor::fake_cuda {
 namespace {
 
-// Of the library that is in use; null where it is not the fake one.
+// The functions of the loaded library; null if it is not the fake driver.
 struct Functions {
   decltype(&tailor_fake_cuda_options) options = nullptr;
   decltype(&tailor_fake_cuda_counts) counts = nullptr;

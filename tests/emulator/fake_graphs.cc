@@ -1,5 +1,5 @@
-// The exported functions of graphs. What is launched runs in an order that the dependencies allow, the last of the
-// nodes that may run first, so that a dependency left out is seen.
+// The exported functions of graphs. Nodes run in an order that the dependencies allow, the last runnable node first, so
+// that a missing dependency shows.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -53,7 +53,7 @@ FakeLaunch LaunchOf(const cuda::KernelNodeParams& params, bool together) {
           SlotsAt(*function, params.parameters)};
 }
 
-// The step of `exec` that was made from `node`; null, with a complaint, where there is none.
+// The step of `exec` that was made from `node`; null, with a complaint, if there is none.
 FakeExec::Step* StepOf(FakeExec* exec, const FakeNode* node) {
   if (state().execs.count(exec) == 0) return nullptr;
   if (state().graphs.count(exec->graph) == 0) {

@@ -1,4 +1,4 @@
-// What tests ask of the fake driver.
+// The test hooks of the fake driver (fake_driver.h).
 #include <cstring>
 
 #include "tests/emulator/fake_driver.h"

@@ -10,9 +10,9 @@
 namespace tailor::fake_cuda {
 namespace {
 
-constexpr int64_t kSlotBytes = 8;  // of a parameter that is no object
+constexpr int64_t kSlotBytes = 8;  // of a parameter that is not an object
 
-// The launch bound of each kernel that has one.
+// Launch bounds (resident blocks) by kernel, for kernels that have one.
 std::map<std::string, int> ReadResidentBlocks(const llvm::Module& module) {
   std::map<std::string, int> blocks;
   const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
@@ -57,7 +57,7 @@ int Kernels::Parameters(const std::string& kernel) const {
   return found == parameters_.end() ? -1 : static_cast<int>(found->second.size()) - 1;
 }
 
-bool Kernels::TakesObjects(const std::string& kernel) const {
+bool Kernels::HasByvalParameters(const std::string& kernel) const {
   const std::vector<Parameter>& places = parameters_.at(kernel);
   return std::any_of(places.begin(), places.end() - 1, [](const Parameter& p) { return p.bytes > kSlotBytes; });
 }

@@ -1,4 +1,4 @@
-// What the fake driver loads: kernels of one image, and what it takes for images.
+// Kernels of one image, and the image formats that the fake driver loads.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_KERNELS_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_KERNELS_H_
 
@@ -16,21 +16,21 @@ namespace tailor::fake_cuda {
 
 class Kernels {
  public:
-  // Null where `bitcode` is none. Kernels may access what `find_memory` finds.
+  // Null if `bitcode` is invalid. Kernels may access memory that `find_memory` finds.
   static std::unique_ptr<Kernels> Load(std::string_view bitcode, FindMemory find_memory);
 
-  // How many parameters `kernel` has; -1 where there is no such kernel.
+  // Number of parameters of `kernel`; -1 if there is no such kernel.
   int Parameters(const std::string& kernel) const;
-  // Requires that there is.
+  // Requires that the kernel exists.
   int64_t ParameterBytes(const std::string& kernel) const { return parameters_.at(kernel).back().offset; }
   struct Parameter {
-    int64_t offset;  // among the bytes of all
+    int64_t offset;  // within the parameter bytes
     int64_t bytes;
   };
   Parameter ParameterPlace(const std::string& kernel, int number) const { return parameters_.at(kernel)[number]; }
-  // Whether a parameter is an object that lies among the parameters, as tensor maps do.
-  bool TakesObjects(const std::string& kernel) const;
-  // How many of its blocks the assembler is told to leave registers for on a multiprocessor; 0: it is told nothing.
+  // Whether a parameter is an object passed by value, as tensor maps are.
+  bool HasByvalParameters(const std::string& kernel) const;
+  // Resident blocks per multiprocessor that the kernel's launch bound requires; 0: no launch bound.
   int ResidentBlocks(const std::string& kernel) const;
   // As SimtEmulator::Launch.
   std::string Run(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
@@ -42,11 +42,11 @@ class Kernels {
       : emulator_(bitcode, {.find_memory = std::move(find_memory)}) {}
 
   SimtEmulator emulator_;
-  std::map<std::string, std::vector<Parameter>> parameters_;  // and one behind the last
+  std::map<std::string, std::vector<Parameter>> parameters_;  // plus an end marker
   std::map<std::string, int> resident_blocks_;
 };
 
-// The bitcode within what AsCubin or AsPtx made, or "".
+// The bitcode within an image made by AsCubin or AsPtx, or "".
 std::string BitcodeOfImage(const void* image);
 bool IsCubin(const void* image);
 

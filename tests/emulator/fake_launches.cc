@@ -1,4 +1,4 @@
-// The exported functions that launch kernels, one by one.
+// The exported functions that launch single kernels.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -8,8 +8,8 @@
 namespace tailor::fake_cuda {
 namespace {
 
-// How many blocks a multiprocessor holds: as many as the kernel has registers for, with their threads and shared
-// memory, of which each takes 1 KiB more than it has.
+// Resident blocks per multiprocessor: limited by registers (the launch bound), threads and shared memory, of which each
+// block takes 1 KiB more than it requests.
 int HeldBlocks(const FakeFunction& function, int threads, int64_t shared_bytes) {
   constexpr int kMostThreads = 2048;
   constexpr int64_t kReserved = 1 << 10;
@@ -98,8 +98,8 @@ Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, un
   const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
   if ((parameters == nullptr) == (extra == nullptr)) return kInvalidValue;
   if (parameters != nullptr) return Launch(StreamOf(stream), {launched, grid, SlotsAt(*launched, parameters)});
-  // A GPU aligns objects by where they lie in its memory of constants, which the caller of a buffer cannot know.
-  if (launched->module->kernels->TakesObjects(launched->name)) return kLaunchOutOfResources;
+  // A GPU aligns objects by their address in its constant memory, which the caller of a buffer cannot know.
+  if (launched->module->kernels->HasByvalParameters(launched->name)) return kLaunchOutOfResources;
   return Launch(StreamOf(stream), {launched, grid, SlotsOf(*launched, extra)});
 }
 

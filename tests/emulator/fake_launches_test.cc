@@ -1,4 +1,4 @@
-// How the fake driver takes parameters: as a GPU's does.
+// The fake driver takes parameters as a GPU's driver does.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@
 namespace tailor {
 namespace {
 
-// Each thread stores the word among the parameters.
+// Each thread stores the 64-bit parameter.
 constexpr char kKernels[] = R"(
 declare i32 @tailor.device.thread_id()
 

@@ -1,4 +1,4 @@
-// The fake driver's device memory: an arena that nobody can touch, but while it is open.
+// The fake driver's device memory: an arena that is inaccessible except while it is open.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_MEMORY_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_MEMORY_H_
 
@@ -16,17 +16,17 @@ class DeviceMemory {
   DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
 
-  // First fit, so that what is freed is soon another's; null where the arena is full. No two are neighbours: the byte
-  // after each is nobody's.
+  // First fit, so that freed memory is soon reused; null if the arena is full. Allocations are never adjacent: the byte
+  // after each belongs to none.
   void* Allocate(uint64_t bytes);
   bool Free(void* data);
-  // The allocation that holds `data`: its begin and size. False where there is none.
+  // The allocation that contains `data`: its begin and size. False if there is none.
   bool Find(const void* data, uintptr_t* begin, uint64_t* bytes) const;
 
   int64_t count() const { return static_cast<int64_t>(blocks_.size()); }
   uint64_t used() const { return used_; }
 
-  // Lets the process touch the memory for the time of a scope.
+  // Makes the memory accessible to the process for the time of a scope.
   class Open {
    public:
     explicit Open(const DeviceMemory& memory) : memory_(memory) { memory_.Protect(/*open=*/true); }

@@ -61,7 +61,7 @@ bool State::IsHostMemory(const void* data) const {
   return found != host_memory.begin() && address - std::prev(found)->first < std::prev(found)->second;
 }
 
-SimtDimSize State::FindMemory(uint64_t address) const {
+SimtMemoryRange State::FindMemory(uint64_t address) const {
   uintptr_t begin = 0;
   uint64_t bytes = 0;
   for (const auto& device : devices) {

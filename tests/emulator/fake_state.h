@@ -1,4 +1,4 @@
-// The state of the fake driver: devices, streams and the work in them.
+// The state of the fake driver: devices, streams and their pending work.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_STATE_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_STATE_H_
 
@@ -18,7 +18,7 @@
 
 namespace tailor::fake_cuda {
 
-// What the driver's handles point to. A device is its own primary context.
+// Targets of the driver's handles. A device is its own primary context.
 struct FakeDevice {
   int ordinal = 0;
   DeviceMemory memory;
@@ -39,7 +39,7 @@ struct FakeStream {
   std::deque<std::function<void()>> work;
 };
 
-// Records and waits are of the mark that the event had then: recording again makes another.
+// Records and waits refer to the mark that the event had at the time: recording again makes a new mark.
 struct FakeEvent {
   struct Mark {
     FakeStream* stream = nullptr;
@@ -66,22 +66,22 @@ class State {
   std::set<FakeEvent*> events;
   std::set<FakeGraph*> graphs;
   std::set<FakeExec*> execs;
-  std::map<uintptr_t, uint64_t> host_memory;  // begin and size of each piece
-  cuda::Result broken = cuda::kSuccess;       // what a kernel left behind: every later call answers it
+  std::map<uintptr_t, uint64_t> host_memory;  // begin and size of each allocation
+  cuda::Result broken = cuda::kSuccess;       // set by a failing kernel; every later call returns it
 
   void Complain(const std::string& what) { complaints_ += what + "\n"; }
   std::string TakeComplaints() { return std::exchange(complaints_, ""); }
 
-  // Makes the devices that the options say.
+  // Creates the devices according to the options.
   void Initialise();
   FakeDevice* DeviceOf(const void* data);
   bool IsHostMemory(const void* data) const;
-  // The allocation of a device, or the piece of host memory, that holds `address`.
-  SimtDimSize FindMemory(uint64_t address) const;
+  // The device allocation, or the host allocation, that contains `address`.
+  SimtMemoryRange FindMemory(uint64_t address) const;
   void Enqueue(FakeStream* stream, std::function<void()> work);
-  // Runs what waits longest in `stream`, where something does. What a kernel broke runs nothing more.
+  // Runs the oldest pending work of `stream`, if any. After a failure nothing runs.
   void Step(FakeStream* stream);
-  // Runs what waits in `stream`, in all streams where it is null.
+  // Runs all pending work of `stream`, or of all streams if it is null.
   cuda::Result Finish(FakeStream* stream);
   void RunKernel(const FakeFunction& function, Kernels& kernels, const SimtGrid& grid,
                  const std::vector<int64_t>& slots);

@@ -24,7 +24,7 @@ namespace {
 
 FakeEvent* EventOf(Event event) { return reinterpret_cast<FakeEvent*>(event); }
 
-// Runs what comes before it.
+// Runs the work before the mark.
 void PassMark(const FakeEvent::Mark& mark) {
   while (!mark.passed && state().broken == kSuccess) state().Step(mark.stream);
 }

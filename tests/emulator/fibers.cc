@@ -14,7 +14,7 @@ using boost::context::detail::transfer_t;
 constexpr size_t kGuardBytes = 4096;
 constexpr size_t kStride = StackPool::kBytes + kGuardBytes;
 
-// Where the running fiber yields to.
+// The context to which the running fiber yields.
 thread_local boost::context::detail::fcontext_t resumer = nullptr;
 
 // The first Resume passes the entry.

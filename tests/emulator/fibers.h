@@ -1,4 +1,4 @@
-// Threads of one host thread: each has a stack of its own and runs until it yields.
+// Cooperative threads within one host thread: each has its own stack and runs until it yields.
 #ifndef TAILOR_TESTS_EMULATOR_FIBERS_H_
 #define TAILOR_TESTS_EMULATOR_FIBERS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor::simt {
 
-// Stacks, mapped once and used again by every launch. Below each lies a page that faults.
+// Stacks, mapped once and reused by every launch. Below each is a guard page.
 class StackPool {
  public:
   StackPool() = default;
@@ -23,14 +23,14 @@ class StackPool {
   std::vector<char*> mappings_;
 };
 
-// A fiber may be left where it yielded, for ever: its stack then serves the next one.
+// A fiber may be abandoned where it yielded; its stack then serves another one.
 class Fiber {
  public:
   // The next Resume calls `entry` on the stack below `top`; it must never return.
   void Start(void* top, void (*entry)());
-  // Runs the fiber until it yields. Not to be called from a fiber.
+  // Runs the fiber until it yields. Must not be called from a fiber.
   void Resume();
-  // Back to the Resume that runs this fiber.
+  // Returns to the Resume that runs this fiber.
   static void Yield();
 
  private:

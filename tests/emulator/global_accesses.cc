@@ -1,4 +1,4 @@
-// The access checker's view of addresses and of global memory.
+// The access checker for global memory, alignment and bounds.
 #include "tests/emulator/access_checker.h"
 
 #include <cstdio>
@@ -27,10 +27,10 @@ void AccessChecker::Aligned(const void* address, uint64_t align) const {
 void AccessChecker::CheckBounds(const void* address, uint64_t bytes, Kind kind) {
   if (find_memory_ == nullptr || !*find_memory_) return;
   const auto begin = reinterpret_cast<uint64_t>(address);
-  for (const SimtDimSize& known : dim_sizes_) {
+  for (const SimtMemoryRange& known : ranges_) {
     if (known.begin <= begin && begin + bytes <= known.end) return;
   }
-  const SimtDimSize found = (*find_memory_)(begin);
+  const SimtMemoryRange found = (*find_memory_)(begin);
   if (found.begin > begin || found.end <= begin) {
     Fail(DescribeAccess(bytes, kind) + " at " + Hex(address) + ", outside the device's memory");
   }
@@ -38,7 +38,7 @@ void AccessChecker::CheckBounds(const void* address, uint64_t bytes, Kind kind) 
     Fail(DescribeAccess(bytes, kind) + " at byte " + std::to_string(begin - found.begin) + " of " +
          std::to_string(found.end - found.begin) + " bytes of global memory");
   }
-  dim_sizes_[next_dim_size_++ % dim_sizes_.size()] = found;
+  ranges_[next_range_++ % ranges_.size()] = found;
 }
 
 AccessChecker::GlobalCell& AccessChecker::CellOf(uint64_t address) {

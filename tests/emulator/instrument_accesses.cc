@@ -24,7 +24,7 @@ struct Access {
   Value* bytes;
   llvm::Align align;
   Kind kind;
-  bool orders = false;  // as a fence does
+  bool orders = false;  // like a fence
 };
 
 template <Kind kind>
@@ -108,7 +108,7 @@ void Collect(llvm::Instruction& at, std::vector<Access>& accesses) {
   }
 }
 
-// Memory of the thread alone, or of the module.
+// Whether the memory is private to the thread, or a constant of the module.
 bool IsPrivate(Value* address) {
   llvm::SmallVector<const Value*> objects;
   llvm::getUnderlyingObjects(address, objects);

@@ -1,4 +1,4 @@
-// A pass: kernels tell the access checker what they access.
+// A pass that makes kernels report their memory accesses to the access checker.
 #ifndef TAILOR_TESTS_EMULATOR_INSTRUMENT_ACCESSES_H_
 #define TAILOR_TESTS_EMULATOR_INSTRUMENT_ACCESSES_H_
 
@@ -6,10 +6,9 @@
 
 namespace tailor::simt {
 
-// Puts a call before every atomic or volatile access that lets other threads run; where `checks`, also one of
-// RunningChecker() before every access: of the alignment that the instruction claims, and of memory that is not on the
-// thread's stack nor a constant of the module, of what the access may touch. The module then holds addresses of this
-// process.
+// Inserts a call before every atomic or volatile access that lets other threads run. With `checks`, also a call of
+// RunningChecker() before every access: of the claimed alignment and, unless the memory is on the thread's stack or a
+// constant of the module, of the access itself. The module then contains addresses of this process.
 void InstrumentAccesses(llvm::Module& module, bool checks);
 
 }  // namespace tailor::simt

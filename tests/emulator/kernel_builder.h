@@ -1,4 +1,4 @@
-// Small kernels for tests of the emulator, written with an IRBuilder.
+// Builds small kernels for tests of the emulator, with an IRBuilder.
 #ifndef TAILOR_TESTS_EMULATOR_KERNEL_BUILDER_H_
 #define TAILOR_TESTS_EMULATOR_KERNEL_BUILDER_H_
 
@@ -17,7 +17,7 @@ namespace tailor {
 // A module of one kernel "k" whose parameters are pointers to global memory.
 class KernelBuilder {
  public:
-  // `body` leaves `b` in a block that returns.
+  // `body` must leave `b` at the end of an open block.
   KernelBuilder(int parameters, const std::function<void(KernelBuilder&)>& body) : module_("kernels", context_) {
     const std::vector<llvm::Type*> types(parameters, b.getPtrTy(device::kGlobalSpace));
     kernel_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),

@@ -15,9 +15,9 @@ namespace {
 using State = Thread::State;
 
 constexpr size_t kSharedAlignment = 1024;
-// What of a grid barrier's counter differs before and behind a meeting.
+// The bit of a grid barrier's counter that flips at every barrier.
 constexpr uint32_t kGridGeneration = 1U << 31;
-// Turns of all threads in which none does anything but to spin, before they are thought to spin for ever.
+// Rounds in which all threads only spin, after which they count as deadlocked.
 constexpr int kMostIdleSteps = 10000;
 
 std::string BlockName(const Block& block) { return "block " + std::to_string(block.id); }
@@ -52,8 +52,8 @@ std::string DoingOf(const Thread& thread) {
   return thread.waits_at == nullptr ? "spin" : std::string("wait at ") + thread.waits_at;
 }
 
-// What groups of threads do, for a block in which not all do the same: "threads 0-39 wait at a barrier, threads 40-63
-// have returned". Two groups at one kind of call are at different calls.
+// States of groups of threads, for a block whose threads differ: "threads 0-39 wait at a barrier, threads 40-63 have
+// returned". Two groups at the same kind of call are at different calls.
 std::string DescribeThreads(const Block& block) {
   std::vector<std::vector<int>> groups;
   auto same = [&](int a, int b) {
@@ -86,10 +86,10 @@ class Launch {
   const SimtGrid grid;
   const int64_t* const slots;
   AccessChecker* const checker;
-  Thread* thread = nullptr;  // the one that runs
+  Thread* thread = nullptr;  // the running thread
   std::string diagnosis;
   uint32_t* grid_counter = nullptr;
-  bool progresses = false;  // some thread did more than to spin
+  bool progresses = false;  // some thread did more than spin
 
  private:
   std::unique_ptr<Block> MakeBlock();
@@ -186,7 +186,7 @@ void Launch::CloseDone() {
   live_.erase(first, live_.end());
 }
 
-// Runs the ready ones of the 32 threads at `lanes` in random order until each waits; false if none was ready.
+// Runs the ready threads among the 32 at `lanes` in random order until each waits; false if none was ready.
 bool Launch::RunReady(Thread* lanes) {
   const uint32_t bits = random_();
   const uint32_t first = bits % kWarp, stride = bits / kWarp % kWarp | 1, flip = bits / (kWarp * kWarp) % kWarp;
@@ -218,7 +218,8 @@ bool Launch::FinishWarpOp(Thread* lanes) {
   return true;
 }
 
-// A warp runs through a random number of its meetings at a stretch, so that some are far ahead of others.
+// A warp runs through a random number of its warp-level operations at a stretch, so that some warps are far ahead of
+// others.
 bool Launch::StepWarp(Block& block, int warp) {
   Thread* lanes = &block.threads[warp * kWarp];
   bool moved = false;
@@ -251,7 +252,7 @@ bool Launch::OpenGridBarrier() {
   return true;
 }
 
-// Gives every live warp its turn, in random order; false if no thread can go on.
+// Runs every live warp once, in random order; false if no thread can go on.
 bool Launch::Step() {
   const int warps = grid.threads / kWarp;
   std::vector<size_t> turns(live_.size() * warps);
@@ -292,7 +293,7 @@ std::string Launch::Run() {
     const bool waits_for_others = !moved || idle_steps > kMostIdleSteps;
     if (!waits_for_others) continue;
     if (grid.cooperative || opened == order.size() || !moved) return DescribeStuck();
-    ++most_live;  // the live blocks may wait for one that has not begun
+    ++most_live;  // the live blocks may wait for one that has not started
     idle_steps = 0;
   }
   return "";
@@ -300,7 +301,7 @@ std::string Launch::Run() {
 
 std::string Refusal(const SimtGrid& grid) {
   constexpr int kMostThreads = 1024;
-  constexpr int64_t kMostShared = 227 << 10;  // of sm_90, which has most
+  constexpr int64_t kMostShared = 227 << 10;  // of sm_90, the most of all targets
   if (grid.blocks <= 0) return "a grid of " + std::to_string(grid.blocks) + " blocks";
   if (grid.threads <= 0 || grid.threads > kMostThreads || grid.threads % kWarp != 0) {
     return "blocks of " + std::to_string(grid.threads) + " threads";
@@ -339,7 +340,7 @@ AccessChecker* RunningChecker() { return launch->checker; }
 void Fail(std::string what) {
   launch->diagnosis = std::move(what);
   Fiber::Yield();
-  std::abort();  // no one resumes it
+  std::abort();  // never resumed
 }
 
 std::string NameOf(const Thread& thread) { return BlockName(*thread.block) + ", thread " + std::to_string(thread.id); }

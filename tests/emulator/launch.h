@@ -1,5 +1,5 @@
-// One launch of a kernel: its blocks, warps and threads, and where they meet. What device functions
-// (device_functions.h) call speaks of the thread that runs.
+// One launch of a kernel: its blocks, warps and threads, and their synchronisation. The functions called by device
+// functions (device_functions.h) refer to the running thread.
 #ifndef TAILOR_TESTS_EMULATOR_LAUNCH_H_
 #define TAILOR_TESTS_EMULATOR_LAUNCH_H_
 
@@ -21,15 +21,15 @@ namespace tailor::simt {
 inline constexpr int kWarp = 32;
 inline int WarpOf(int thread) { return thread / kWarp; }
 inline constexpr int kMostLanes = 128;
-// Every byte of shared memory that holds no value yet: no number in any float type.
+// Fill of unwritten shared memory: NaN in every float type.
 inline constexpr int kUnwritten = 0xff;
 
-// What the lanes of a warp, or of a warpgroup, do together once all have come.
+// An operation that the lanes of a warp, or of a warpgroup, execute together once all have arrived.
 struct WarpOp {
   const char* name;
   void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to SyncWarp
-  bool orders_memory = false;           // among the lanes
-  int lanes = kWarp;                    // of warps whose first one's number is a multiple of theirs
+  bool orders_memory = false;           // between the lanes
+  int lanes = kWarp;                    // of aligned warps: the first one's number is a multiple of theirs
 };
 
 struct Thread {
@@ -37,16 +37,16 @@ struct Thread {
   int id = 0;  // in its block
   State state = State::kReady;
   Block* block = nullptr;
-  const void* place = nullptr;     // the call at which it waits
-  const char* waits_at = nullptr;  // while it spins: what for
+  const void* place = nullptr;     // the call at which the thread waits
+  const char* waits_at = nullptr;  // while it spins: the reason
   const WarpOp* op = nullptr;
   uint64_t* slots = nullptr;  // of `op`
   Fiber fiber;
   void* stack = nullptr;
   std::vector<AsyncCopy> copies;  // oldest first
-  int64_t copy_groups = 0;        // closed ones; copies that start now are of the next
+  int64_t copy_groups = 0;        // committed ones; new copies belong to the next
   ThreadOrder order;
-  bool wgmma_fenced = false;  // its registers may become accumulators
+  bool wgmma_fenced = false;  // its registers may be used as accumulators
 
   bool OwnsStack(const void* address) const {
     const auto* top = static_cast<const char*>(stack);
@@ -67,11 +67,11 @@ struct Block {
 
 using KernelEntry = void (*)(const int64_t* slots);
 
-// As SimtEmulator::Launch does. One at a time in the process.
+// As SimtEmulator::Launch. One launch at a time per process.
 std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGrid& grid, const int64_t* slots,
                       uint32_t seed, const SimtOptions& options);
 
-// Of the thread that runs.
+// State of the running thread.
 Thread& RunningThread();
 const SimtGrid& RunningGrid();
 AccessChecker* RunningChecker();  // null if accesses are not checked
@@ -80,12 +80,13 @@ AccessChecker* RunningChecker();  // null if accesses are not checked
 // "block 3, thread 17"
 std::string NameOf(const Thread& thread);
 
-// Each waits until the others have come to the same `place`, an address in the kernel's code.
+// Each waits until the other threads have arrived at the same `place`, an address in the kernel's code.
 void SyncWarp(const WarpOp& op, uint64_t* slots, const void* place);
 void SyncBlock(const void* place);
-// `counter` is zero but for its highest bit, before and behind.
+// `counter` is zero except for its highest bit, before and after.
 void SyncGrid(uint32_t* counter, const void* place);
-// Lets others run before the thread reads what they may change: threads may wait for each other by atomics.
+// Lets other threads run before the thread reads memory that they may change: threads may wait for each other by
+// atomics.
 void Spin();
 
 }  // namespace tailor::simt

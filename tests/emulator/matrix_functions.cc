@@ -1,4 +1,4 @@
-// ldmatrix and mma.sync, in the layouts that device_op_table.h gives, and what makes their operands.
+// ldmatrix and mma.sync, in the layouts of device_op_table.h, and conversions of their operands.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace tailor::simt {
 namespace {
 
-// slots[0] is the address of a row; lanes 8m to 8m + 7 have those of matrix m.
+// slots[0]: address of a row; lanes 8m to 8m + 7 have the rows of matrix m.
 template <int matrices, bool transposed>
 void LoadMatrices(uint64_t* const* lanes) {
   uint16_t elements[matrices][8][8];
@@ -40,7 +40,7 @@ void Ldmatrix(uint64_t* slots) {
   SyncWarp(kLoad, slots, __builtin_return_address(0));
 }
 
-// Matmuls and sums in double, rounded to float once.
+// Products and sums in double, rounded to float once.
 template <class Type>
 void MultiplyAdd(uint64_t* const* lanes) {
   constexpr int kDepth = Type::kDepth, kHalves = kDepth / 8;

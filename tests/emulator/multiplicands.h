@@ -1,4 +1,4 @@
-// The element types that tensor cores multiply: as they lie in the 32-bit words of registers.
+// The element types of tensor cores, in the 32-bit words of registers.
 #ifndef TAILOR_TESTS_EMULATOR_MULTIPLICANDS_H_
 #define TAILOR_TESTS_EMULATOR_MULTIPLICANDS_H_
 
@@ -7,7 +7,7 @@
 
 namespace tailor::simt {
 
-// kDepth: how many of them an instruction sums over.
+// kDepth: elements that one instruction sums over.
 struct Bf16 {
   static constexpr int kDepth = 16;
   static float At(uint32_t word, int half) { return std::bit_cast<float>((word >> 16 * half) << 16); }
@@ -33,7 +33,7 @@ struct F16 {
   }
 };
 
-struct Tf32 {  // the upper 19 bits of a float; the others are not read
+struct Tf32 {  // the upper 19 bits of a float; the others are ignored
   static constexpr int kDepth = 8;
   static float At(uint32_t word, int) { return std::bit_cast<float>(word & 0xffffe000); }
   static uint32_t Round(float value) {  // to the nearest, ties away from zero

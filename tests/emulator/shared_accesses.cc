@@ -1,4 +1,4 @@
-// The access checker's view of shared memory.
+// The access checker for shared memory.
 #include "tests/emulator/access_checker.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ int64_t OffsetOf(const void* address, const Thread& thread) {
 
 }  // namespace
 
-// Whether the running thread's access comes after one of thread `other` of its block at `time`.
+// Whether the running thread's access is ordered after one by thread `other` of its block at `time`.
 bool AccessChecker::IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const {
   const BlockOrder& order = thread.block->order;
   if (time < order.barrier || other == thread.id) return true;
   return IsKnown(time, WarpOf(other), thread);
 }
 
-// Whether the thread comes after what warp `warp` of its block did at `time`.
+// Whether the thread is ordered after the actions of warp `warp` of its block at `time`.
 bool AccessChecker::IsKnown(uint32_t time, int warp, const Thread& thread) const {
   const BlockOrder& order = thread.block->order;
   const int own = WarpOf(thread.id);
@@ -59,7 +59,7 @@ bool AccessChecker::IsSound(const SharedCell& cell, const Thread& thread, Kind k
   return SharedWriteIsOrdered(cell, thread, IsAtomic(kind)) && (!Writes(kind) || SharedReadsAreOrdered(cell, thread));
 }
 
-// Says why an access of one byte is not sound.
+// Fails with the reason why an access to one byte is unsound.
 void AccessChecker::FailAtSharedByte(const SharedAccess& access, int64_t byte) const {
   const Thread& thread = RunningThread();
   const SharedCell& cell = thread.block->order.cells[byte];

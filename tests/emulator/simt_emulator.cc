@@ -37,7 +37,7 @@ std::unique_ptr<llvm::orc::LLJIT> MakeJit() {
   return llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
 }
 
-// The module of `bitcode` with the bodies of `kernel` and of what it calls, and no others.
+// The module of `bitcode`, with only the bodies of `kernel` and of the functions that it calls.
 std::unique_ptr<llvm::Module> ReadKernel(const std::string& bitcode, const std::string& kernel,
                                          llvm::LLVMContext& context) {
   auto module = llvm::cantFail(llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "kernels"), context));
@@ -71,7 +71,7 @@ void AddEntry(llvm::Module& module, llvm::Function& kernel) {
     llvm::Value* slot = b.CreateConstGEP1_64(b.getInt8Ty(), entry->getArg(0), offset);
     parameters.push_back(parameter.hasByValAttr() ? slot : b.CreateLoad(parameter.getType(), slot));
   }
-  // All threads read the launch's own.
+  // byval parameters are not copied per thread: all threads read the launch's.
   for (unsigned i = 0; i < kernel.arg_size(); ++i) kernel.removeParamAttr(i, llvm::Attribute::ByVal);
   b.CreateCall(&kernel, parameters);
   b.CreateRetVoid();

@@ -65,7 +65,7 @@ TEST(SimtEmulator, NamesADeviceFunctionThatItHasNot) {
   EXPECT_EQ(RunKernel(body, {}), "kernel k: no form of tailor.device.teleport on the host");
 }
 
-// The first `count` threads of a block meet at a barrier.
+// The first `count` threads of a block wait at a barrier.
 void SyncFirst(KernelBuilder& k, int count) {
   EmitIf(k.b, k.b.CreateICmpULT(k.Thread(), k.b.getInt32(count)), "early", [&] { device::EmitBarrier(k.b); });
 }
@@ -105,7 +105,7 @@ TEST(SimtEmulator, ShufflesGiveThePartnersValue) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 3 * (i ^ 6));
 }
 
-// Each block stores its number, meets the others, and reads its neighbour's.
+// Each block stores its number, syncs the grid if `meets`, and reads its neighbour's number.
 void ReadNeighbour(KernelBuilder& k, bool meets) {
   Value* block = device::EmitBlockId(k.b);
   Value* is_first = k.b.CreateICmpEQ(k.Thread(), k.b.getInt32(0));

@@ -1,4 +1,5 @@
-// Who a thread is, and how threads meet. The return address of a function that a kernel calls is the place of the call.
+// Thread indices and synchronisation. The return address of a function that a kernel calls identifies the place of the
+// call.
 #include "tests/emulator/device_functions.h"
 #include "tests/emulator/launch.h"
 
@@ -21,7 +22,7 @@ void Fence(uint64_t*) {
 constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}, /*orders_memory=*/true};
 void WarpBarrier(uint64_t* slots) { SyncWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
 
-// slots: the barrier's number, and how many threads it takes.
+// slots: the barrier's number, and its number of threads.
 void SyncNamed(uint64_t* slots) {
   NamedBarrier& barrier = RunningThread().block->named_barriers[static_cast<uint32_t>(slots[0])];
   AccessChecker* checker = RunningChecker();
@@ -44,10 +45,10 @@ void FenceAsyncProxy(uint64_t*) {
   if (RunningChecker() != nullptr) RunningChecker()->ProxyFence();
 }
 
-// What a device needs and fibers do not: how many registers they have, and that copies see initialised mbarriers.
+// No-ops for fibers: register counts, and the visibility of initialised mbarriers to copies.
 void DoNothing(uint64_t*) {}
 
-// slots[0] is a lane's value, slots[1] the lane that it wants the value of; -1: its own.
+// slots[0]: a lane's value; slots[1]: the lane whose value it takes; -1: its own.
 constexpr WarpOp kShuffle = {"a shuffle", [](uint64_t* const* lanes) {
                                uint64_t offered[kWarp];
                                for (int i = 0; i < kWarp; ++i) offered[i] = lanes[i][0];

@@ -1,5 +1,5 @@
-// mbarriers and the bulk copies that they count. Bytes arrive as late as they may: when a thread waits for a phase that
-// misses nothing else.
+// mbarriers and the bulk copies that they count. Bytes arrive as late as possible: when a thread waits for a phase that
+// lacks nothing else.
 #include "tests/emulator/transaction_barriers.h"
 
 #include <cstring>
@@ -37,7 +37,7 @@ void Init(uint64_t* slots) {
   thread.block->transaction_barriers[slots[0]] = {.arrivals = arrivals, .missing = arrivals};
 }
 
-// Ends the phase if it misses nothing.
+// Completes the phase if nothing is missing.
 void EndPhase(TransactionBarrier& barrier) {
   if (barrier.missing > 0 || barrier.bytes != 0 || !barrier.pieces.empty()) return;
   ++barrier.phase;
@@ -77,7 +77,7 @@ void ArriveWithCopies(uint64_t* slots) {
   thread.copies.clear();
 }
 
-// Lets bytes arrive if the phase misses nothing else.
+// Delivers bytes if the phase lacks nothing else.
 void DeliverTo(TransactionBarrier& barrier) {
   if (barrier.missing != barrier.batches.size() || barrier.bytes != 0) return;
   AccessChecker* checker = RunningChecker();
@@ -109,7 +109,7 @@ void WaitForPhase(uint64_t* slots) {
   if (RunningChecker() != nullptr) RunningChecker()->Acquire(barrier.clock);
 }
 
-// Starts to copy 16 bytes from `from`, or zeros if it is null.
+// Starts a copy of 16 bytes from `from`, or of zeros if it is null.
 void StartPiece(TransactionBarrier& barrier, std::byte* to, const std::byte* from) {
   BulkPiece piece = {.to = to, .data = {}, .warp = RunningThread().id / kWarp};
   if (from != nullptr) std::memcpy(piece.data, from, kPieceBytes);
@@ -129,13 +129,13 @@ void BulkCopy(uint64_t* slots) {
   for (uint32_t i = 0; i < bytes; i += kPieceBytes) StartPiece(barrier, Address(slots[0]) + i, Address(slots[1]) + i);
 }
 
-// The place of a byte in a swizzled box: chunks of 16 bytes of a row of `row_bytes` change places by the row's number.
+// Address of a byte in a swizzled box: 16-byte chunks of a row of `row_bytes` are permuted by the row's number (XOR).
 uint64_t Swizzled(uint64_t address, uint32_t row_bytes) {
   const uint64_t chunks = row_bytes == 0 ? 1 : row_bytes / 16;
   return address ^ (address >> 7 & (chunks - 1)) << 4;
 }
 
-// Bytes [first, first + 16) of one innermost row of the box into `data`; those outside the tensor stay.
+// Bytes [first, first + 16) of one innermost row of the box into `data`; bytes outside the tensor are left unchanged.
 void GatherRow(const SimtTensorMap& map, const int32_t* at, uint32_t first, const std::byte* row, std::byte* data) {
   for (uint32_t i = 0; i < kPieceBytes; i += map.element_bytes) {
     const int64_t element = at[0] + static_cast<int64_t>((first + i) / map.element_bytes);

@@ -1,4 +1,4 @@
-// mbarriers: what lies behind their 8 bytes of shared memory.
+// mbarriers: the state that belongs to their 8 bytes of shared memory.
 #ifndef TAILOR_TESTS_EMULATOR_TRANSACTION_BARRIERS_H_
 #define TAILOR_TESTS_EMULATOR_TRANSACTION_BARRIERS_H_
 
@@ -10,7 +10,7 @@
 
 namespace tailor::simt {
 
-// `bytes` bytes, then zeros up to `size`, that a thread copies and that have not arrived yet.
+// A thread's copy in flight: `bytes` bytes, then zeros up to `size`.
 struct AsyncCopy {
   std::byte* to;
   const std::byte* from;
@@ -19,28 +19,28 @@ struct AsyncCopy {
   int64_t group;
 };
 
-// Lets it arrive.
+// Completes the copy.
 void Deliver(const AsyncCopy& copy);
 
 // A piece of a bulk copy, of 16 bytes.
 struct BulkPiece {
   std::byte* to;
   std::byte data[16];
-  int warp;  // that started it
+  int warp;  // that started the copy
 };
 
-// Copies of one thread, whose arrival is one at a barrier.
+// Copies of one thread, whose completion is one arrival at a barrier.
 struct CopyBatch {
   std::vector<AsyncCopy> copies;
   int warp;
 };
 
 struct TransactionBarrier {
-  uint32_t arrivals = 0;  // that complete a phase
-  uint32_t missing = 0;   // of the current phase
-  uint32_t phase = 0;     // phases that are complete
-  int64_t bytes = 0;      // that the phase waits for, less those under way in `pieces`
-  // Under way, until somebody waits for them and nothing else is missing.
+  uint32_t arrivals = 0;  // per phase
+  uint32_t missing = 0;   // arrivals that the current phase lacks
+  uint32_t phase = 0;     // completed phases
+  int64_t bytes = 0;      // that the phase expects, less those in flight in `pieces`
+  // In flight, until somebody waits for them and nothing else is missing.
   std::vector<BulkPiece> pieces;
   std::vector<CopyBatch> batches;
   WarpClock clock = {};  // what its arrivals order

@@ -11,7 +11,7 @@ constexpr int kLanes = kMostLanes;
 constexpr int kRows = 64;
 constexpr size_t kKeptGemms = 256;
 
-// NaNs of 15 bits of a matmul's id and 7 of a register.
+// Handles: NaNs with 15 bits of a gemm's id and 7 of a register.
 constexpr uint32_t kHandle = 0xffc00000;
 constexpr uint32_t kMostIds = 1 << 15;
 uint32_t HandleOf(uint32_t id, int reg) { return kHandle | id << 7 | reg; }
@@ -20,7 +20,7 @@ bool IsHandle(uint32_t bits) { return (bits & kHandle) == kHandle && (bits >> 7 
 Warpgroup& RunningWarpgroup() { return RunningThread().block->warpgroups[RunningThread().id / kLanes]; }
 bool IsFirst() { return RunningThread().id % kLanes == 0; }
 
-// Null if it is long gone.
+// Null if it is no longer kept.
 const WarpgroupGemm* FindGemm(uint32_t handle) {
   const uint32_t id = handle >> 7 & (kMostIds - 1);
   for (const WarpgroupGemm& gemm : RunningWarpgroup().gemms) {
@@ -29,7 +29,7 @@ const WarpgroupGemm* FindGemm(uint32_t handle) {
   return nullptr;
 }
 
-// What a register holds once its matmul is done; a register that another instruction wrote, itself.
+// The value of a register: the result of its finished gemm if the bits are a handle, else the bits.
 uint32_t ValueOf(uint32_t bits, int lane, int registers) {
   if (!IsHandle(bits)) return bits;
   const WarpgroupGemm* gemm = FindGemm(bits);
@@ -37,7 +37,7 @@ uint32_t ValueOf(uint32_t bits, int lane, int registers) {
   return gemm->registers[lane * registers + (bits & 0x7f)];
 }
 
-// The matrix descriptor of PTX, "Matrix Descriptor Format": bytes of shared memory.
+// A matrix descriptor (PTX ISA, "Matrix Descriptor Format"); fields in bytes of shared memory.
 struct Descriptor {
   explicit Descriptor(uint64_t bits)
       : start((bits & 0x3fff) << 4),
@@ -45,9 +45,9 @@ struct Descriptor {
         stride((bits >> 32 & 0x3fff) << 4),
         pitch(bits >> 62 == 0 ? 16 : 256 >> (bits >> 62)) {}
   uint64_t start, leading, stride;
-  uint64_t pitch;  // of the 8 rows of an atom: 16 without swizzle, else the swizzle's 128, 64 or 32
+  uint64_t pitch;  // between the 8 rows of an atom: 16 without swizzle, else 128, 64 or 32
 
-  // Of 8 elements along the contiguous dim: chunk `chunk` there, `row` along the other.
+  // Offset of 8 contiguous elements: chunk `chunk` along the contiguous dim, `row` along the other.
   uint64_t Offset(int row, int chunk, bool contiguous_is_depth) const {
     const int chunks = static_cast<int>(pitch / 16);
     const uint64_t inside = row % 8 * pitch + chunk % chunks * 16;
@@ -57,7 +57,7 @@ struct Descriptor {
   }
 };
 
-// 8 elements of 16 bits; the window of shared memory that descriptors address has 18 bits.
+// 8 elements of 16 bits. Descriptors address a window of 2^18 bytes of shared memory.
 const std::byte* ReadChunk(const Descriptor& descriptor, uint64_t offset) {
   const Block& block = *RunningThread().block;
   const auto base = reinterpret_cast<uint64_t>(block.shared);
@@ -68,7 +68,7 @@ const std::byte* ReadChunk(const Descriptor& descriptor, uint64_t offset) {
   return chunk;
 }
 
-// [rows][Type::kDepth] of `descriptor`, whose contiguous dim is the depth or the rows.
+// [rows][Type::kDepth] of `descriptor`; its contiguous dim is the depth or the rows.
 template <class Type>
 std::vector<float> ReadMatrix(uint64_t bits, int rows, bool contiguous_is_depth) {
   constexpr int kDepth = Type::kDepth;
@@ -137,7 +137,7 @@ void Multiply(uint64_t* slots) {
 
 void FenceRegisters(uint64_t*) { RunningThread().wgmma_fenced = true; }
 
-// The warpgroup's first thread speaks for it.
+// The warpgroup's first thread acts for it.
 void Commit(uint64_t*) {
   if (IsFirst()) ++RunningWarpgroup().groups;
 }

@@ -1,4 +1,4 @@
-// What sm_90a adds: mbarriers, bulk copies that they count, products of a warpgroup.
+// The intrinsics of sm_90a: mbarriers, bulk copies counted by them, wgmma.
 #include <bit>
 #include <random>
 #include <vector>
@@ -33,7 +33,7 @@ void IfThread(KernelBuilder& k, int thread, const std::function<void()>& then) {
 }
 void EmitOp(KernelBuilder& k, Op op, std::vector<Value*> operands = {}) { device::EmitOp(k.b, op, operands); }
 
-// One product of [64, 64] by [64, columns]: both matrices come by tensor loads with 128-byte swizzle.
+// One matmul of [64, 64] by [64, columns]; both operands come by tensor loads with 128-byte swizzle.
 struct WgmmaCase {
   const char* name;
   Op op, results;
@@ -47,7 +47,7 @@ enum class Mistake { kNone, kNoFence, kNoWait, kNoWaitForCopies, kTooFewBytes };
 class Wgmma : public testing::TestWithParam<WgmmaCase> {
  protected:
   static constexpr int kDepth = 64, kRowBytes = 128;
-  static constexpr int kB = 64 * kRowBytes;  // where b begins; a is in front
+  static constexpr int kB = 64 * kRowBytes;  // offset of b, after a
 
   Wgmma() : a_(64 * kDepth), b_(kDepth * columns()), d_(64 * columns()) {
     std::mt19937 random(3);
@@ -176,7 +176,7 @@ TEST_P(Wgmma, FindsWhatIsForgotten) {
   EXPECT_THAT(Run(Mistake::kTooFewBytes), HasSubstr("threads 0-127 wait at an mbarrier"));
 }
 
-// The assembler refuses what spills and matmuls that it would have to run one after another.
+// The assembler log check rejects spills and serialised wgmma.
 TEST_P(Wgmma, Assembles) {
   auto assembler = cuda::FindAssembler();
   if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WgmmaCase{"F16N256Transposed", Op::kWgmmaM64N256K16F16Tb, Op::kWgmmaResults256, 256, true, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// Multiplies what threads stored.
+// Multiplies operands that threads stored.
 TEST(WgmmaOfStores, NeedsAFenceOfTheAsyncProxy) {
   auto body = [](bool fences) {
     return [=](KernelBuilder& k) {
@@ -262,8 +262,8 @@ TEST(TensorLoad, BringsZerosFromOutside) {
   }
 }
 
-// Warp 0 copies pieces of 128 bytes through two stages, warps 1 and 2 add them up. A stage has a barrier that it is
-// full, and one that it is empty.
+// Warp 0 copies pieces of 128 bytes through two stages, and warps 1 and 2 add them up. Each stage has a full and an
+// empty barrier.
 constexpr int kPieces = 7, kStageBytes = 128;
 
 struct Ring {
@@ -342,7 +342,7 @@ TEST(Mbarriers, RefuseMisuse) {
   EXPECT_THAT(RunKernel(no_init, {.shared_bytes = 8}, {}), HasSubstr("an mbarrier that is not initialised"));
 }
 
-// The threads' copies are arrivals; without one of them the others wait.
+// The threads' copies count as arrivals; without one of them the other threads wait forever.
 TEST(Mbarriers, CountThreadsCopies) {
   std::vector<int32_t> in(64), out(64);
   for (int i = 0; i < 64; ++i) in[i] = 3 * i;
@@ -365,7 +365,7 @@ TEST(Mbarriers, CountThreadsCopies) {
   EXPECT_THAT(RunKernel(body(65), grid, {in.data(), out.data()}), HasSubstr("threads 0-63 wait at an mbarrier"));
 }
 
-// Of three warps the last two meet and read each other's words.
+// The last two of three warps meet at a barrier and read each other's words.
 TEST(NamedBarriers, OrderTheWarpsThatMeet) {
   auto body = [](int threads) {
     return [=](KernelBuilder& k) {

@@ -42,11 +42,11 @@ TEST(ThreadTeam, EveryItemIsTakenOnce) {
 }
 
 // A region that ends when all its workers are there.
-struct GridSync {
-  explicit GridSync(size_t ways) : ways(ways) {}
+struct Barrier {
+  explicit Barrier(size_t ways) : ways(ways) {}
 
   static void Attend(void* data, size_t worker) {
-    auto& grid_sync = *static_cast<GridSync*>(data);
+    auto& grid_sync = *static_cast<Barrier*>(data);
     grid_sync.came |= 1u << worker;
     while (grid_sync.came != (1u << grid_sync.ways) - 1) std::this_thread::yield();
   }
@@ -59,8 +59,8 @@ TEST(ThreadTeam, AllWorkersCome) {
   ThreadTeam team(4);
   for (const bool sleep : {false, true, false}) {
     for (const size_t ways : {1, 2, 4}) {
-      GridSync grid_sync(ways);
-      EXPECT_TRUE(team.TryRun(GridSync::Attend, &grid_sync, ways, sleep));
+      Barrier grid_sync(ways);
+      EXPECT_TRUE(team.TryRun(Barrier::Attend, &grid_sync, ways, sleep));
     }
   }
 }
@@ -112,9 +112,9 @@ TEST(ThreadTeam, AForkedChildGetsATeamOfItsOwn) {
   const auto team = runtime.Team(2);
   const pid_t child = fork();
   if (child == 0) {
-    GridSync grid_sync(2);
+    Barrier grid_sync(2);
     const auto own = runtime.Team(2);
-    _exit(own != team && own->TryRun(GridSync::Attend, &grid_sync, 2, false) ? 0 : 1);
+    _exit(own != team && own->TryRun(Barrier::Attend, &grid_sync, 2, false) ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,5 +1,5 @@
-// TAILOR_FAMILY=<name>: that family alone. TAILOR_FAMILY_N=<n>: of that size, with the time that lowering takes;
-// TAILOR_FAMILY_TIMES=<t>: of t times the family's n.
+// TAILOR_FAMILY=<name>: only that family. TAILOR_FAMILY_N=<n>: at that size, with the time of lowering.
+// TAILOR_FAMILY_TIMES=<t>: at t times the family's n.
 #include "tests/families/families.h"
 
 #include <pthread.h>

@@ -198,7 +198,7 @@ TEST(MergeMatmuls, EpiloguesAreNotLost) {
   %b = reduce_max %e {axes = [2]}
   return %p, %b
 )")),
-            R"(refused %d -> %e in merge-matmuls: what reads %d is part of its matmul's kernel
+            R"(refused %d -> %e in merge-matmuls: the readers of %d are fused with its matmul
 )");
 }
 
@@ -302,7 +302,7 @@ TEST(MergeMatmuls, AnOpWithoutANeutralOperandIsNotLacked) {
   for (const char* op : {"neg", "tanh", "exp", "abs", "sqrt", "sigmoid"}) {
     EXPECT_EQ(Refused(Graph2(absl::StrCat("  %p = ", op, " %e\n  return %d, %p\n"))),
               R"(refused %d -> %e in merge-matmuls: %d would have to be copied out of their result
-refused %d -> %e in merge-matmuls: what reads %e is part of its matmul's kernel
+refused %d -> %e in merge-matmuls: the readers of %e are fused with its matmul
 )") << op;
   }
 }

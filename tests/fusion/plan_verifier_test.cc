@@ -42,11 +42,11 @@ TEST(PlanVerifier, OneGroupEach) {
 
 TEST(PlanVerifier, InputsAndOutputs) {
   EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].inputs.clear(); }),
-            "fusion plan: g0: inputs are not what its nodes read");
+            "fusion plan: g0: inputs are not the values that its nodes read");
   EXPECT_EQ(Damaged([](FusionPlan& p) {
               p.groups[0].outputs.push_back({2, 0});
             }),
-            "fusion plan: g0: outputs are not what others read");
+            "fusion plan: g0: outputs are not the values that others read");
 }
 
 TEST(PlanVerifier, Axes) {

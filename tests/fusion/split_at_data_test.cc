@@ -35,7 +35,7 @@ TEST(SplitAtData, TheContinuationHasWhatNeedsTheDim) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[B, S], %n: i64[]) where B, S, N {
   %two = constant 2 : f32[]
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %y = mul %x, %two
   %z = slice %y {starts = [0, 0], sizes = [N, S]}
   %w = mul %z, %two
@@ -45,10 +45,10 @@ graph @g(%x: f32[B, S], %n: i64[]) where B, S, N {
 graph @g(%x: f32[B, S], %n: i64[]) where N {
   %two = constant 2 : f32[]
   %y = mul %x, %two : f32[B, S]
-  rest %y, %n {dim sizes = [B, S, 0], counts = [-1, -1, 1], outputs = [0]}
+  continuation %y, %n {extents = [B, S, 0], counts = [-1, -1, 1], outputs = [0]}
   return %y, "count" = %n
 }
-graph @rest(%y: f32[B, S], %n: i64[], %"dim size B": u8[B], %"dim size S": u8[S], %"dim size N": u8[N]) {
+graph @continuation(%y: f32[B, S], %n: i64[], %"dim size B": u8[B], %"dim size S": u8[S], %"dim size N": u8[N]) {
   %z = slice %y {starts = [0, 0], sizes = [N, S]} : f32[N, S]
   %two = constant 2 : f32[]
   %w = mul %z, %two : f32[N, S]
@@ -84,27 +84,27 @@ graph @g(%c: bool[], %x: f32[B]) where N {
 TEST(SplitAtData, TheRestMayWaitInTurn) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[B], %n: i64[]) where B, N, M {
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %z = slice %x {starts = [0], sizes = [N]}
   %s = reduce_sum %z {axes = [0]}
   %k = cast %s {dtype = i64}
-  %o = bind %k {dim size = [M]}
+  %o = bind %k {extent = [M]}
   %i = iota {shape = [M], axis = 0, dtype = i32}
   return "i" = %i
 })"),
             R"(
 graph @g(%x: f32[B], %n: i64[]) where N, M {
-  rest %x, %n {dim sizes = [B, 0], counts = [-1, 1], outputs = [0]}
+  continuation %x, %n {extents = [B, 0], counts = [-1, 1], outputs = [0]}
   return
 }
-graph @rest(%x: f32[B], %n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
+graph @continuation(%x: f32[B], %n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
   %z = slice %x {starts = [0], sizes = [N]} : f32[N]
   %s = reduce_sum %z {axes = [0]} : f32[]
   %k = cast %s {dtype = i64} : i64[]
-  rest %k {dim sizes = [0], counts = [0], outputs = [0]}
+  continuation %k {extents = [0], counts = [0], outputs = [0]}
   return
 }
-graph @rest(%k: i64[], %"dim size M": u8[M]) {
+graph @continuation(%k: i64[], %"dim size M": u8[M]) {
   %i = iota {shape = [M], axis = 0, dtype = i32} : i32[M]
   return %i
 }
@@ -134,10 +134,10 @@ graph @g(%x: f32[S, T]) where R {
       return %b
     }
   } : f32[R, T]
-  rest %y {dim sizes = [T], counts = [-1], outputs = [0]}
+  continuation %y {extents = [T], counts = [-1], outputs = [0]}
   return
 }
-graph @rest(%y: f32[R, T], %"dim size T": u8[T]) where T, R {
+graph @continuation(%y: f32[R, T], %"dim size T": u8[T]) where T, R {
   %i = iota {shape = [R], axis = 0, dtype = i32} : i32[R]
   return %i
 }
@@ -148,17 +148,17 @@ graph @rest(%y: f32[R, T], %"dim size T": u8[T]) where T, R {
 TEST(SplitAtData, ADimThatNothingHasIsDataDependent) {
   EXPECT_EQ(Split(R"(
 graph @g(%n: i64[]) where N in [2, 9] {
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %y = neg %m
   return "y" = %y
 })"),
             R"(
 graph @g(%n: i64[]) where N in [2, 9] {
   %y = neg %n : i64[]
-  rest %n {dim sizes = [0], counts = [0]}
+  continuation %n {extents = [0], counts = [0]}
   return %y
 }
-graph @rest(%n: i64[], %"dim size N": u8[N]) where N in [2, 9] {
+graph @continuation(%n: i64[], %"dim size N": u8[N]) where N in [2, 9] {
   return
 }
 )");
@@ -169,7 +169,7 @@ TEST(SplitAtData, WhatNoOutputNeedsIsNotHandedOn) {
   EXPECT_EQ(Split(R"(
 graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where V, B, N {
   %g = gather %t, %i
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %s = slice %g {starts = [0], sizes = [N]}
   %y = iota {shape = [N], axis = 0, dtype = i64}
   return "y" = %y
@@ -177,10 +177,10 @@ graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where V, B, N {
             R"(
 graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where N {
   %g = gather %t, %i : f32[B]
-  rest %n {dim sizes = [B, 0], counts = [-1, 0], outputs = [0]}
+  continuation %n {extents = [B, 0], counts = [-1, 0], outputs = [0]}
   return
 }
-graph @rest(%n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
+graph @continuation(%n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
   %3 = constant 0 : f32[]
   %4 = broadcast %3 {shape = [B]} : f32[B]
   %s = slice %4 {starts = [0], sizes = [N]} : f32[N]
@@ -191,9 +191,8 @@ graph @rest(%n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
 }
 
 TEST(SplitAtData, ASymbolIsDefinedOnce) {
-  EXPECT_EQ(
-      Split("graph @g(%n: i64[]) where N { %a = bind %n {dim size = [N]} %b = bind %n {dim size = [N]} return %a }"),
-      "INVALID_ARGUMENT: bind %b: symbol N has a value already");
+  EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
+            "INVALID_ARGUMENT: bind %b: symbol N has a value already");
 }
 
 }  // namespace

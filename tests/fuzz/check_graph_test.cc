@@ -1,4 +1,4 @@
-// The harness itself: devices with planted faults must be found out, and what fails must become small.
+// The harness itself: it must detect devices with planted faults, and shrink graphs that fail.
 #include "tests/fuzz/check_graph.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ graph @g(%x: f32[A, B], %y: f32[C]) {
 // Most counts are refused in the middle of a run.
 constexpr char kDataTells[] = R"(
 graph @g(%x: f32[A], %n: i64[]) where A, N {
-  %k = bind %n {dim size = [N]}
+  %k = bind %n {extent = [N]}
   %s = slice %x {starts = [0], sizes = [N]}
   %e = neg %s
   return %e

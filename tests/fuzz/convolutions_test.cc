@@ -1,4 +1,4 @@
-// Convolutions of all forms, whose windows matmuls read in place or from a box, held against the reference.
+// Convolutions of all forms, whose windows matmuls read in place or from a staging buffer, against the reference.
 #include "graph/convolution.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// A graph of a few nodes held against the reference, at dim sizes drawn on either side of what loops treat apart.
+// Compares a graph of a few nodes with the reference, at dim sizes drawn around the thresholds of loops.
 #ifndef TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
 #define TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
 

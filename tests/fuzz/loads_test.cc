@@ -1,5 +1,5 @@
-// Loops whose loads do not lie side by side as their lanes do: along another axis, some elements apart, or one element
-// where a dim size is 1. At dim sizes on either side of whole vectors, squares and tasks.
+// Loops whose lanes load elements that are not adjacent: along another axis, strided, or one element if a dim size
+// is 1. At dim sizes around multiples of vectors, squares and tasks.
 #include <string>
 
 #include "absl/strings/str_cat.h"

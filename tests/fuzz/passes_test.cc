@@ -126,7 +126,7 @@ std::vector<TargetTraits> AllTraits() {
   TargetTraits gpu{.vector_bytes = 4, .regional_bytes = 48 << 10, .launch_cost_ns = 3000, .row_blocks = false};
   gpu.rows_in_place = false;
   gpu.free_index_arithmetic = true;
-  gpu.joined_dim_size = 4096;
+  gpu.max_attention_row = 4096;
   TargetTraits small{.vector_bytes = 16, .vector_registers = 16, .fused_multiply_add = false};
   return {TargetTraits{}, gpu, small};
 }

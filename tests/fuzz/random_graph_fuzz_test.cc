@@ -2,7 +2,7 @@
 // reference evaluator. A failure is made small and printed as text that regressions/ can keep.
 //
 //   TAILOR_TEST_ALL=1       2,000 graphs instead of a slice
-//   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
+//   TAILOR_FUZZ_SEED=<n>    only that graph, on every level
 //   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice, and that of attention
 //   TAILOR_FUZZ_FIRST=<n>   where these begin; the rotating slice else at a number that changes daily
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow

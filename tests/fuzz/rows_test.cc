@@ -1,7 +1,7 @@
-// Rows whose elements take long to compute, several reductions each: most are in flight
-// (codegen/cpu/loops/rows_in_flight.h), the first stage of the next row and the last of the row before running in a
-// loop of the present one. At dim sizes on either side of whole vectors, of rows that run side by side (up to 128
-// elements) and of one, two and three rows.
+// Rows of costly elements with several reductions each. Most are software-pipelined
+// (codegen/cpu/loops/pipelined_rows.h): the first stage of the next row and the last stage of the previous one run in a
+// loop of the current row. At dim sizes around multiples of vectors, around 128 elements, up to which rows run side by
+// side, and at one, two and three rows.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cpu/emit_cpu.h"
-#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/pipelined_rows.h"
 #include "codegen/link/target_machine.h"
 #include "codegen/lower/lower_graph.h"
 #include "gtest/gtest.h"

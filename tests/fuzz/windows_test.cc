@@ -1,5 +1,5 @@
-// Reductions over windows of images, with padding and without: dim sizes on either side of whole vectors, of rows that
-// run side by side and of blocks of results.
+// Reductions over windows of images, with padding and without, at dim sizes around multiples of vectors, of rows that
+// run side by side, and of blocks of results.
 #include <string>
 
 #include "absl/strings/str_cat.h"

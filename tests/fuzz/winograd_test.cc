@@ -1,5 +1,5 @@
-// Convolutions by Winograd's algorithm on all CPU levels, held against the reference. Their elements are whole numbers,
-// of which neither way of computing them rounds: results are equal.
+// Convolutions by Winograd's algorithm on all CPU levels, against the reference. Elements are integers for which no
+// step rounds, so that results are equal.
 #include <algorithm>
 #include <cmath>
 #include <functional>

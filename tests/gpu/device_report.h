@@ -1,4 +1,4 @@
-// What tells measured figures apart: the GPU and its driver.
+// The GPU and its driver, by which measured figures are labelled.
 #ifndef TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 #define TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 

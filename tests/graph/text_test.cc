@@ -82,7 +82,7 @@ TEST(Text, EveryOpReadsBack) {
   check(x, "constant", "@w : f32[2, 2] hash 00000000000000ff");
   ExpectCanonical("graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");
   seen.insert("input");
-  ExpectCanonical("graph @g(%n: i64[]) where B {\n  %y = bind %n {dim size = [B]} : i64[]\n  return %y\n}\n");
+  ExpectCanonical("graph @g(%n: i64[]) where B {\n  %y = bind %n {extent = [B]} : i64[]\n  return %y\n}\n");
   check(x, "constant", "@\"\" : f32[2, 2] hash 00000000000000ff");
   seen.insert({"bind", "while", "if", "rest"});  // the last three: the next test
   for (const OpInfo& info : AllOps()) EXPECT_TRUE(seen.count(std::string(info.text))) << info.text;
@@ -112,7 +112,7 @@ TEST(Text, RegionsReadBack) {
       return %1
     }
   } : f32[R]
-  rest %go, %n {dim sizes = [B, 0], counts = [-1, 1]}
+  continuation %go, %n {extents = [B, 0], counts = [-1, 1]}
   %r#0, %r#1 = while(%3#0, %3#1) {
     region(%i: f32[B], %c: i64[]) {
       %2 = constant false : bool[]

@@ -282,9 +282,8 @@ TEST(TypeRules, If) {
 
 TEST(TypeRules, Bind) {
   const auto type_of = [](const std::string& type, const std::string& dim_size) {
-    const auto graph =
-        ParseGraph(absl::StrCat("graph @g(%n: ", type, ") where N {\n%y = bind %n {dim size = ", dim_size,
-                                "}\n%i = iota {shape = [N], axis = 0, dtype = i64}\nreturn %i\n}"));
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%n: ", type, ") where N {\n%y = bind %n {extent = ", dim_size,
+                                               "}\n%i = iota {shape = [N], axis = 0, dtype = i64}\nreturn %i\n}"));
     if (graph.ok()) return graph->TypeText(graph->node(1).results[0]);
     return std::string(graph.status().message());
   };

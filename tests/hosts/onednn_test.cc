@@ -1,4 +1,4 @@
-// libtailor_onednn.so as a host has it: products by oneDNN agree with the program's own within rounding.
+// libtailor_onednn.so as a host uses it: matmuls by oneDNN agree with the program's own within rounding.
 #include "tailor/onednn.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-"""Graphs whose dims are joined by broadcasting: each run takes one of two versions, by its extents."""
+"""Graphs whose dims are joined by broadcasting: each run takes one of two versions, by its dim sizes."""
 import os
 import unittest
 

@@ -1,4 +1,4 @@
-"""What Python lets a caller get wrong: integers, truth, handles; and the errors that tell of it."""
+"""Mistakes of Python callers (integers, truth values, handles) and their errors."""
 import copy
 import ctypes
 import gc

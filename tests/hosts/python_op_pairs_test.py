@@ -1,4 +1,4 @@
-"""Elementwise ops alone, each after every other, and in random chains, on special values, against scalar_reference.
+"""Single elementwise ops, all pairs of them, and random chains, on special values, against scalar_reference.
 
 A day runs each type at one CPU level or on the GPU that the emulator plays: every op alone with all operands, and half of
 the pairs of ops (of floats a quarter) with one choice of operands, which is one pair in 170; and some chains everywhere.

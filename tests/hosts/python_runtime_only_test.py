@@ -1,4 +1,4 @@
-"""Processes that only run artifacts: they load libtailor_runtime.so alone."""
+"""Processes that only run artifacts: they load only libtailor_runtime.so."""
 import os
 import pathlib
 import shutil

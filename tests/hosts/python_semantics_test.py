@@ -1,4 +1,4 @@
-"""What the op reference (docs/ops.md) says of each op's values, from outside."""
+"""The values of each op are those of the op reference (docs/ops.md)."""
 import unittest
 
 import numpy as np

@@ -1,4 +1,4 @@
-//! Loops, branches and what appends them, built and run from Rust.
+//! Loops, branches and their builders, built and run from Rust.
 
 use tailor::graph::{Activation, Graph, Recurrence, Unique, Value};
 use tailor::{dims, Bool, DType, Error, Result, Session, Tensor, INVALID_ARGUMENT};

@@ -1,4 +1,4 @@
-"""Tailor's scalar semantics (docs/ops.md) in NumPy: what each elementwise op makes of arrays of each element type."""
+"""Tailor's scalar semantics (docs/ops.md) in NumPy: each elementwise op on arrays of each element type."""
 import collections
 import functools
 import math

@@ -1,5 +1,6 @@
-"""The estimate that memory_limit is held against (codegen/backend/memory_estimate.h) is enough for every model, and not far more than
-it takes: a process of its own, whose memory the system bounds, compiles within the estimate and not within a sixth of it."""
+"""The memory estimate (codegen/backend/memory_estimate.h), which memory_limit is compared with, suffices for every model
+and is not far too high: a process whose memory the system bounds compiles within the estimate, and not within a sixth of
+it."""
 import os
 import re
 import unittest

@@ -1,4 +1,4 @@
-"""A CRNN that reads lines of text, and a DIEN-like recommender: recurrent layers over axes of any length."""
+"""A CRNN for lines of text, and a DIEN-like recommender: recurrent layers over axes of any length."""
 import numpy as np
 from onnx import TensorProto
 

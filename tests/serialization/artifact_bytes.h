@@ -1,4 +1,4 @@
-// Artifacts as bytes to be damaged, and what the reader says of them.
+// Artifacts as bytes that tests damage, and the reader's error.
 #ifndef TAILOR_TESTS_SERIALIZATION_ARTIFACT_BYTES_H_
 #define TAILOR_TESTS_SERIALIZATION_ARTIFACT_BYTES_H_
 

@@ -76,7 +76,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(to.run_offset, from.run_offset);
   EXPECT_EQ(to.plan_offset, from.plan_offset);
   EXPECT_EQ(to.shape_cache_slots, from.shape_cache_slots);
-  EXPECT_EQ(to.grown_blocks, from.grown_blocks);
+  EXPECT_EQ(to.growable_blocks, from.growable_blocks);
   EXPECT_EQ(to.api_size, from.api_size);
   EXPECT_EQ(to.context_size, from.context_size);
   EXPECT_EQ(to.launches[1].kernel, "negate");
@@ -101,7 +101,7 @@ TEST(Metadata, KeepsEveryField) {
 TEST(Metadata, KeepsWhatIsForADevice) {
   Program program = SampleProgram();
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
-  program.variants[0].outputs_apart = {0};
+  program.variants[0].outputs_to_copy = {0};
   program.variants[0].offers_products = true;
   const TensorMap map{
       .address = 1, .factors = {{0, -1, 16}, {1, 3, 1}, {2, 4, 16}}, .box = {16, 64, 8}, .swizzle_bytes = 32};
@@ -122,7 +122,7 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_TRUE(to.device_kernels[1].maps.empty());
   EXPECT_EQ(to.fault_word, 2);
   EXPECT_TRUE(to.reads_back);
-  EXPECT_EQ(to.outputs_apart, (std::vector<int32_t>{0}));
+  EXPECT_EQ(to.outputs_to_copy, (std::vector<int32_t>{0}));
   EXPECT_EQ(read.variants[1].fault_word, -1);
   EXPECT_FALSE(read.variants[1].reads_back);
   EXPECT_TRUE(to.offers_products);

@@ -57,7 +57,7 @@ TEST(Validator, Constants) {
   EXPECT_EQ(after([](ProgramConstant* c) { c->dtype = static_cast<DType>(200); }),
             "constant \"scale\": dtype is unknown");
   EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {5}; }),
-            "constant \"scale\": bytes differ from what type, dims and layout say");
+            "constant \"scale\": wrong number of bytes for its type, dims and layout");
   EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {-4}; }), "constant \"scale\": dims do not fit its layout");
   EXPECT_EQ(after([](ProgramConstant* c) { c->dims.assign(9, 1); }), "constant \"scale\": rank is above 8");
   EXPECT_EQ(after([](ProgramConstant* c) { c->layout = ConstantLayout::kPanels16; }),
@@ -82,7 +82,8 @@ TEST(Validator, Variants) {
   EXPECT_EQ(after([](Variant* v) { v->image = {}; }), "variant \"x86-64\": the run entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->shape_cache_slots = UINT64_MAX; }),
             "variant \"x86-64\": shape_cache_slots is too large");
-  EXPECT_EQ(after([](Variant* v) { v->grown_blocks = UINT64_MAX; }), "variant \"x86-64\": grown_blocks is too large");
+  EXPECT_EQ(after([](Variant* v) { v->growable_blocks = UINT64_MAX; }),
+            "variant \"x86-64\": growable_blocks is too large");
   EXPECT_EQ(after([](Variant* v) {
               v->features = {"sse2", "sse2"};
             }),
@@ -157,7 +158,7 @@ TEST(Validator, Devices) {
     EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the shape cache");
   }
   for (int32_t output : {-1, 0, 2}) {  // none is in an input's memory
-    EXPECT_EQ(after([output](Variant* v) { v->outputs_apart = {output}; }),
+    EXPECT_EQ(after([output](Variant* v) { v->outputs_to_copy = {output}; }),
               "variant \"cuda\": an output is apart that is in no input's memory, or on no device");
   }
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].reads_back = true; }),
@@ -182,7 +183,7 @@ TEST(Validator, OutputsInTheMemoryOfInputs) {
   }
   EXPECT_EQ(after([](Program* p) {
               p->variants.push_back(SampleDeviceVariant());
-              p->variants[1].outputs_apart = {0, 0};
+              p->variants[1].outputs_to_copy = {0, 0};
             }),
             "variant \"cuda\": an output is apart twice");
   EXPECT_EQ(after([](Program* p) { p->outputs[1].donated = true; }), "outputs: one is donated");

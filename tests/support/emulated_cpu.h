@@ -1,5 +1,5 @@
-// CPUs that this machine is not: programs are compiled here and executed by program_runner under qemu-user, whose CPU
-// model has the instructions of one level and no others.
+// CPU levels that this machine lacks: programs are compiled here and executed by program_runner under qemu-user, whose
+// CPU model has the instructions of one level and no others.
 #ifndef TAILOR_TESTS_SUPPORT_EMULATED_CPU_H_
 #define TAILOR_TESTS_SUPPORT_EMULATED_CPU_H_
 

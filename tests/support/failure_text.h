@@ -1,4 +1,4 @@
-// What a failure says, in one line, for EXPECT_EQ.
+// A failure as one line, for EXPECT_EQ.
 #ifndef TAILOR_TESTS_SUPPORT_FAILURE_TEXT_H_
 #define TAILOR_TESTS_SUPPORT_FAILURE_TEXT_H_
 

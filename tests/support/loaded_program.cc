@@ -149,7 +149,7 @@ class LoadedProgram : public TestProgram {
     };
     // What only data tells cannot be reserved, nor can a device's copies of the host's tensors: there the second run of
     // two must not grow.
-    const bool grows = executable_->variant().grown_blocks > 0 || executable_->device() != nullptr;
+    const bool grows = executable_->variant().growable_blocks > 0 || executable_->device() != nullptr;
     if (grows) TAILOR_RETURN_IF_ERROR(run());
     const uint64_t growths = ReadCounters().workspace_growths;
     TAILOR_RETURN_IF_ERROR(run());
@@ -177,7 +177,7 @@ class LoadedProgram : public TestProgram {
     for (size_t i = 0; i < outputs.size(); ++i) {
       bool alike = static_cast<size_t>(planned[i].rank) == outputs[i].dims.size();
       for (size_t d = 0; alike && d < outputs[i].dims.size(); ++d) {
-        const bool told_by_data = planned[i].dims[d] == -1 && executable_->variant().grown_blocks > 0;
+        const bool told_by_data = planned[i].dims[d] == -1 && executable_->variant().growable_blocks > 0;
         alike = told_by_data || planned[i].dims[d] == outputs[i].dims[d];
       }
       if (!alike) return absl::InternalError(absl::StrCat("the plan has other dims for output ", i));

@@ -1,4 +1,4 @@
-// What GraphMaker appends that has regions, or that says in the middle of a run what a symbol is.
+// Ops of GraphMaker that have regions, or that bind a symbol during a run.
 #include "absl/strings/str_cat.h"
 #include "tests/support/random_graph_maker.h"
 #include "tests/support/reference_symbols.h"

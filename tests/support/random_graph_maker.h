@@ -1,4 +1,4 @@
-// GraphMaker: appends random ops to a graph, each to operands that fit it.
+// GraphMaker: appends random ops to a graph, each with operands that it accepts.
 #ifndef TAILOR_TESTS_SUPPORT_RANDOM_GRAPH_MAKER_H_
 #define TAILOR_TESTS_SUPPORT_RANDOM_GRAPH_MAKER_H_
 

@@ -1,4 +1,4 @@
-// What GraphMaker appends that computes: one function an op or a family of ops.
+// Ops of GraphMaker that compute: one function per op or family of ops.
 #include "graph/builders.h"
 #include "tests/support/random_graph_maker.h"
 

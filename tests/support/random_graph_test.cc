@@ -1,4 +1,4 @@
-// The generator against the matmul's front half: what needs no compiler.
+// Random graphs through analysis and rewrites, without code generation.
 #include "tests/support/random_graph.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What GraphMaker appends that moves elements: one function an op.
+// Ops of GraphMaker that move elements: one function per op.
 #include "tests/support/random_graph_maker.h"
 
 namespace tailor {
@@ -24,7 +24,7 @@ Shape GraphMaker::MergedShape(const Shape& from) {
   return to;
 }
 
-// One dim that is a matmul becomes its factors, or one that has a known divisor a multiple and a rest.
+// One dim that is a product becomes its factors, or one that has a known divisor a multiple and a rest.
 std::optional<Shape> GraphMaker::SplitShape(const Shape& from) {
   for (size_t d = 0; d < from.size(); ++d) {
     if (from[d].terms().size() != 1) continue;

@@ -11,7 +11,7 @@ DType AccumulatorOf(DType dtype) { return SizeOf(dtype) == 2 && IsFloat(dtype) ?
 
 }  // namespace
 
-void Sum::Add(const Element& x, bool matmul) {
+void Sum::Add(const Element& x, bool multiplied) {
   known_ = known_ && x.known();
   if (!IsFloat(dtype_)) {
     integer_ += known_ ? static_cast<__int128>(x.value) : 0;
@@ -20,8 +20,8 @@ void Sum::Add(const Element& x, bool matmul) {
   value_ += x.value;
   if (std::isfinite(x.value)) magnitude_ += std::fabs(x.value) + x.error;
   error_ += x.error;
-  roundings_ += matmul ? 2 : 1;
-  flushes_ = flushes_ || (matmul && dtype_ == DType::kBF16);
+  roundings_ += multiplied ? 2 : 1;
+  flushes_ = flushes_ || (multiplied && dtype_ == DType::kBF16);
 }
 
 Element Sum::Result(std::optional<long double> divisor) const {
@@ -41,7 +41,7 @@ Element Sum::Result(std::optional<long double> divisor) const {
   return Rounded(dtype_, value, error, accumulate == dtype_ ? 0 : 1);
 }
 
-void Matmul::Multiply(const Element& x) {
+void Product::Multiply(const Element& x) {
   known_ = known_ && x.known();
   if (!known_) return;
   if (!IsFloat(dtype_)) {
@@ -60,7 +60,7 @@ void Matmul::Multiply(const Element& x) {
   ++count_;
 }
 
-Element Matmul::Result() const {
+Element Product::Result() const {
   if (!known_) return Unknown();
   if (!IsFloat(dtype_)) return {value_};
   const FloatFormat format = FormatOf(AccumulatorOf(dtype_));

@@ -1,4 +1,4 @@
-// Sums and products of elements in the order of no program: their errors cover all orders.
+// Sums and products of elements in no particular order: their error bounds cover all orders.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_ACCUMULATE_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_ACCUMULATE_H_
 
@@ -11,8 +11,8 @@ namespace tailor::reference {
 class Sum {
  public:
   explicit Sum(DType dtype) : dtype_(dtype) {}
-  // `matmul`: the addend was multiplied, with a rounding that a program may make.
-  void Add(const Element& x, bool matmul = false);
+  // `multiplied`: the addend was multiplied, with a rounding that a program may make.
+  void Add(const Element& x, bool multiplied = false);
   // The addends have factors that were divided by a sum of `count` numbers of at most 1: a program may divide last.
   void MayDivideLast(int64_t count) { growth_ = static_cast<long double>(count); }
   // With `divisor`: the mean.
@@ -28,9 +28,9 @@ class Sum {
   bool flushes_ = false;  // subnormal sums may be zero: instructions for matmuls in bf16 know none
 };
 
-class Matmul {
+class Product {
  public:
-  explicit Matmul(DType dtype) : dtype_(dtype) {}
+  explicit Product(DType dtype) : dtype_(dtype) {}
   void Multiply(const Element& x);
   Element Result() const;
 

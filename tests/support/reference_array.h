@@ -1,4 +1,4 @@
-// Arrays of the reference evaluator: the exact value of each element, and how far a correct program may be off.
+// Arrays of the reference evaluator: the exact value of each element, and the error that a correct program may have.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_ARRAY_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_ARRAY_H_
 

@@ -454,9 +454,9 @@ class Evaluator {
       return best;
     }
     if (op == OpKind::kReduceProd) {
-      Matmul matmul(dtype);
-      for (const Element& x : elements) matmul.Multiply(x);
-      return matmul.Result();
+      Product product(dtype);
+      for (const Element& x : elements) product.Multiply(x);
+      return product.Result();
     }
     Sum sum(dtype);
     for (const Element& x : elements) sum.Add(x);

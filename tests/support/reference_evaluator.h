@@ -1,6 +1,6 @@
-// The tests' own evaluator of graphs: plain loops over concrete arrays, one node after the other. From the matmul
-// it takes the graph's structure alone; shape rules, scalar semantics, number formats and the binding of symbols are
-// its own.
+// The tests' own evaluator of graphs: plain loops over concrete arrays, node by node. From the compiler
+// it takes only the graph's structure; shape rules, scalar semantics, number formats and the binding of symbols are its
+// own.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_EVALUATOR_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_EVALUATOR_H_
 

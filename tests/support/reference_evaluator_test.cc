@@ -310,7 +310,7 @@ graph @g(%x: i64[], %n: i64[]) {
 TEST(ReferenceEvaluator, ABindGivesASymbolItsValue) {
   auto bound = [](const char* range, int64_t count) {
     return Result(absl::StrCat("graph @g(%x: i32[A], %n: i64[]) where A, N", range, R"( {
-  %k = bind %n {dim size = [N]}
+  %k = bind %n {extent = [N]}
   %s = slice %x {starts = [1], sizes = [N]}
   %p = iota {shape = [N], axis = 0, dtype = i32}
   %r = add %s, %p
@@ -331,7 +331,7 @@ TEST(ReferenceEvaluator, WhatNoOutputNeedsMayBeRefused) {
   auto bound = [](int64_t count) {
     return Result(R"(
 graph @g(%n: i64[]) where N {
-  %k = bind %n {dim size = [N]}
+  %k = bind %n {extent = [N]}
   return %n
 })",
                   {kUnbound}, {Scalar(count)});
@@ -346,7 +346,7 @@ graph @g(%x: i32[A]) where A, N {
   %one = constant 1 : i64[]
   %n = cast %x {dtype = i64}
   %total = reduce_sum %n {axes = [0]}
-  %k = bind %total {dim size = [N]}
+  %k = bind %total {extent = [N]}
   %p = iota {shape = [N + 1], axis = 0, dtype = i32}
   return %p
 })",

@@ -1,4 +1,4 @@
-// Scalar semantics of the elementwise ops as the reference evaluator sees them (DESIGN section 3), with error
+// Scalar semantics of the elementwise ops as the reference evaluator sees them (docs/ops.md), with error
 // bounds: exact arithmetic in long double, and what a program that rounds to the element type may differ by.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_SCALAR_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_SCALAR_H_

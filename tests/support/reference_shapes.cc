@@ -169,12 +169,12 @@ void AddDeclaredDims(const Node& node, NodeId id, const std::vector<int64_t>& sy
 absl::StatusOr<int64_t> EvaluateDim(const DimExpr& dim, const std::vector<int64_t>& symbols) {
   int64_t sum = 0;
   for (const DimExpr::Term& term : dim.terms()) {
-    int64_t matmul = term.coefficient;
+    int64_t term_value = term.coefficient;
     for (const DimExpr::Factor& factor : term.factors) {
       TAILOR_ASSIGN_OR_RETURN(const int64_t value, EvaluateAtom(*factor.atom, symbols));
-      for (int i = 0; i < factor.power; ++i) matmul *= value;
+      for (int i = 0; i < factor.power; ++i) term_value *= value;
     }
-    sum += matmul;
+    sum += term_value;
   }
   return sum;
 }

@@ -1,4 +1,4 @@
-// Where symbols get their values in the reference evaluator: from dim sizes of inputs, or in the middle of a run.
+// The values of symbols in the reference evaluator: from dim sizes of inputs, or bound during a run.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_SYMBOLS_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_SYMBOLS_H_
 

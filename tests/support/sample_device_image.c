@@ -1,5 +1,5 @@
-/* The host code of the sample device program (sample_device_program.h), written as the compiler's are: all memory is
- * the device's but dims and memo, all work on it is asked for through the table. */
+/* The host code of the sample device program (sample_device_program.h), written as the compiler's are: all memory
+ * except dims and the shape cache is the device's, and all work on it goes through the table. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -100,8 +100,8 @@ element:
   %value = load float, ptr addrspace(1) %x.at
   %factor = load float, ptr addrspace(1) %scale.at
   %minus = fneg float %value
-  %matmul = fmul float %minus, %factor
-  store float %matmul, ptr addrspace(1) %y.at
+  %scaled = fmul float %minus, %factor
+  store float %scaled, ptr addrspace(1) %y.at
   br label %exit
 exit:
   ret void
@@ -156,7 +156,7 @@ Program SampleDeviceProgram() {
   variant.shape_cache_slots = 6;
   variant.fault_word = 2;
   variant.reads_back = true;
-  variant.grown_blocks = 0;
+  variant.growable_blocks = 0;
   variant.kernel_bytes = {};
   variant.launches.push_back({"copy_sums", {"always"}, {}, 2});
   variant.device_kernels = {{"sum_rows", 32, 5, {}}, {"negate", 32, 4, {}}, {"copy_sums", 32, 3, {}}};

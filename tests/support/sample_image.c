@@ -1,5 +1,5 @@
 /* The machine code of the sample program (sample_program.h), written as the compiler's host programs are: entry
- * points that are given everything, kernels with argument blocks, no global, no library call. */
+ * points that get everything as arguments, kernels with argument blocks, no globals, no library calls. */
 #include <stddef.h>
 #include <stdint.h>
 

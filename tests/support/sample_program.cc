@@ -37,7 +37,7 @@ Variant SampleVariant() {
   std::memcpy(&variant.run_offset, tailor_sample_image, 8);
   std::memcpy(&variant.plan_offset, tailor_sample_image + 8, 8);
   variant.shape_cache_slots = 2;
-  variant.grown_blocks = 1;
+  variant.growable_blocks = 1;
   variant.api_size = sizeof(RtApi);
   variant.context_size = sizeof(RtContext);
   variant.launches = {{"sum_rows", {"always"}, {}, 0}, {"negate", {"always"}, {"d0 >= 2 (more than 1 version)"}, 1}};

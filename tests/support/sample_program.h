@@ -1,6 +1,6 @@
 // A small compiled program that exists without the compiler: its code is sample_image.c. It computes
 //   y[N, 4] = -x[N, 4] * scale[4], total[N] = sum over x's row times mask[N]
-// with a symbol, checks, a workspace with per-worker scratch, a memo and two parallel kernels.
+// with a symbol, checks, a workspace with per-worker scratch, a shape cache and two parallel kernels.
 #ifndef TAILOR_TESTS_SUPPORT_SAMPLE_PROGRAM_H_
 #define TAILOR_TESTS_SUPPORT_SAMPLE_PROGRAM_H_
 

@@ -25,7 +25,7 @@ TEST(TilingTimes, AppendWhatHasTheSameTilings) {
   ASSERT_EQ(ParseTilingTimes(kText, &times), "");
   ASSERT_EQ(ParseTilingTimes(kText, &times), "");
   EXPECT_EQ(times.sizes.size(), 4);
-  EXPECT_EQ(ParseTilingTimes("m,n,k,rule,5x4\n", &times), "line 1: other cuts than in the times before");
+  EXPECT_EQ(ParseTilingTimes("m,n,k,rule,5x4\n", &times), "line 1: other tilings than in the times before");
 }
 
 TEST(TilingTimes, NameMistakesAndKeepWhatTheyHave) {
@@ -33,7 +33,7 @@ TEST(TilingTimes, NameMistakesAndKeepWhatTheyHave) {
   ASSERT_EQ(ParseTilingTimes(kText, &times), "");
   for (const auto& [text, wrong] : {std::pair<std::string, std::string>{"", "line 1: begins with"},
                                     {"n,m,k,rule,6x4\n", "line 1: begins with"},
-                                    {"m,n,k,rule,6x4\n1,2,3,4\n", "line 2: three dim sizes and a time for each cut"},
+                                    {"m,n,k,rule,6x4\n1,2,3,4\n", "line 2: three dim sizes and a time for each tiling"},
                                     {"m,n,k,rule,6x4\n1,2,3,4,5\n1,0,3,4,5\n", "line 3: \"0\" is no dim size"},
                                     {"m,n,k,rule,6x4\n1,2.5,3,4,5\n", "line 2: \"2.5\" is no dim size"},
                                     {"m,n,k,rule,6x4\n1,2,3,-4,5\n", "line 2: \"-4\" is no time"},

@@ -1,4 +1,4 @@
-"""`tailor tune`: what it prints and writes, and what it says of mistakes. No figure is judged."""
+"""`tailor tune`: output, files and error messages. No figure is judged."""
 import pathlib
 import re
 import subprocess
@@ -33,7 +33,7 @@ class TuneTest(unittest.TestCase):
         self.assertEqual(set(tiles), set(rows[:kept]))
         self.assertIn("1x1", rows)
         self.assertIn("margin ", path.read_text())
-        line = re.search(r"^Panels from memory: (\S+) ns for 64 bytes", out, re.MULTILINE)[1]
+        line = re.search(r"^Panels from memory: (\S+) ns per 64 bytes", out, re.MULTILINE)[1]
         self.assertIn(float(line), [float(was) for was in re.findall(r"^line (\S+)$", path.read_text(), re.MULTILINE)])
 
     def test_profile_is_written(self):
@@ -56,7 +56,7 @@ class TuneTest(unittest.TestCase):
         needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.check_output(["readelf", "-d", MEASURE], text=True))
         self.assertEqual([library for library in needed if "LLVM" in library or "tailor" in library], [])
 
-    # Right operands of more than 500 columns are multiplied fastest in tiles of 6x4, others in 2x8.
+    # An rhs of more than 500 columns is fastest in tiles of 6x4, others in 2x8.
     def test_classify_learns_from_times(self):
         lines = ["m,n,k,rule,6x4,2x8"]
         for n in range(100, 1100, 100):
@@ -66,7 +66,7 @@ class TuneTest(unittest.TestCase):
             path.write_text("\n".join(lines) + "\n")
             code, out, err = self.run_tool("classify", path, "--tree")
             self.assertEqual((code, err), (0, ""))
-            self.assertIn("16 products to learn from, 4 held out. Cuts to choose from: 6x4 2x8\n", out)
+            self.assertIn("16 matmuls to learn from, 4 held out. Tilings to choose from: 6x4 2x8\n", out)
             self.assertIn("The tree has 2 leaves and is right for 100.0 %", out)
             self.assertIn("| the compiler's rule | 0.0 % | 0.833 | 0.833 |", out)
             self.assertIn("| decision tree | 100.0 % | 1.000 | 1.000 |", out)
@@ -74,11 +74,11 @@ class TuneTest(unittest.TestCase):
             _, _, err = self.run_tool("classify", path, "--profile", "/none/a.profile")
             self.assertIn("cannot read /none/a.profile", err)
             path.write_text("\n".join(lines[:5]) + "\n")
-            self.assertIn("fewer than five right operands", self.run_tool("classify", path)[2])
+            self.assertIn("fewer than five rhs operands", self.run_tool("classify", path)[2])
             path.write_text("m,n,k,6x4\n1,1,1,1\n")
-            self.assertIn("the first cut is not the rule's", self.run_tool("classify", path)[2])
+            self.assertIn("the first tiling is not the rule's", self.run_tool("classify", path)[2])
             path.write_text(lines[0] + "\n1,2,3,4\n")
-            self.assertIn("line 2: three extents", self.run_tool("classify", path)[2])
+            self.assertIn("line 2: three dim sizes", self.run_tool("classify", path)[2])
 
     def test_a_provider_is_chosen_by_measurement(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ class TuneTest(unittest.TestCase):
             if "libtailor_onednn.so: cannot open" in err:
                 self.skipTest("libtailor_onednn.so is not built")
             self.assertEqual((code, err), (0, ""))
-            self.assertIn("32 products to learn from, 8 held out", out)
+            self.assertIn("32 matmuls to learn from, 8 held out", out)
             self.assertEqual(len(re.findall(r"^\| .* \| \d\.\d{3} \| \d\.\d{3} \|$", out, re.MULTILINE)), 3)
             self.assertRegex(path.read_text(), r"\A(own|provider|if (m|n|k|n \* k) <= \S+)\n")
 

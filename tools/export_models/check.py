@@ -1,4 +1,4 @@
-"""Runs exported models through Tailor and compares with onnxruntime, one line a model.
+"""Runs exported models through Tailor and compares with onnxruntime, one line per model.
 
     python check.py [--timeout SECONDS] [--memory BYTES] [--markdown] [--slice] [FILE.onnx...]
 

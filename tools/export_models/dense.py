@@ -1,4 +1,4 @@
-"""Models whose outputs are maps: a feature pyramid and a U-Net, both of free sizes."""
+"""Models whose outputs are maps: a feature pyramid and a U-Net, both with dynamic sizes."""
 import collections
 
 import torch

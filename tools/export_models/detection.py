@@ -35,7 +35,7 @@ def _ssdlite(narrow):
         return build(width_mult=0.05, num_classes=_CLASSES)
 
 
-# Exporters take an extent that is 1 where a model is traced for a constant: the coarsest maps have 2 x 2 there.
+# Exporters take a dim size of 1 at the traced shape for a constant: the coarsest maps have 2 x 2 there.
 class _Network(nn.Module):
     """Logits, box regressions and anchors of a detector, for a batch of images of one size."""
     def __init__(self, detector):

@@ -1,4 +1,4 @@
-"""Random weights that make every part of a model count: few initializers of the libraries do."""
+"""Random weights with which every part of a model affects the result, unlike most initializers of the libraries."""
 import torch
 from torch import nn
 from torch.nn.utils import parametrize

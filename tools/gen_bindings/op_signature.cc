@@ -87,10 +87,9 @@ const std::map<OpKind, absl::string_view>& Formulas() {
       {OpKind::kBitcast, "the bytes of x as `dtype`; a byte other than 0 is true"},
       {OpKind::kScatter,
        "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is "
-       "combined "
-       "with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last one "
-       "stays. "
-       "An index below 0 counts from the end, others out of range fail the run. Indices are checked where they are "
+       "combined with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last "
+       "one stays. An index below 0 counts from the end, others out of range fail the run. Indices are checked where "
+       "they are "
        "read: those of updates without elements are not"},
       {OpKind::kIota, "each element's own index along `axis`"},
       {OpKind::kDot, "out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n]"},
@@ -104,47 +103,39 @@ const char* ShapeText(ShapeRule rule) {
     case ShapeRule::kAlongAxis:
       return "the result has x's.";
     case ShapeRule::kBroadcast:
-      return "operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every "
-             "run.";
+      return "operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every run.";
     case ShapeRule::kReduce:
       return "x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.";
     case ShapeRule::kBroadcastTo:
       return "the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.";
     case ShapeRule::kReshape:
-      return "the result has `shape`. Where the element counts are not provably equal, every run checks "
-             "them.";
+      return "the result has `shape`. Where the element counts are not provably equal, every run checks them.";
     case ShapeRule::kTranspose:
       return "dim i of the result is dim permutation[i] of x.";
     case ShapeRule::kSlice:
       return "the result has `sizes`; starts, sizes and steps have one entry for each dim of x. Every run "
-             "checks "
-             "the bounds that are not provable.";
+             "checks the bounds that are not provable.";
     case ShapeRule::kConcat:
       return "equal but for `axis`, whose dim sizes add up.";
     case ShapeRule::kGather:
       return "x's, with dim `axis` replaced by all dims of indices.";
     case ShapeRule::kScatter:
       return "indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has x's. "
-             "Every "
-             "run checks the dim sizes that are not provably equal, and that updates have a place.";
+             "Every run checks the dim sizes that are not provably equal, and that updates have a place.";
     case ShapeRule::kPad:
-      return "value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every "
-             "run "
-             "checks that it is not negative.";
+      return "value has rank 0. A dim of size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every "
+             "run checks that it is not negative.";
     case ShapeRule::kWindow:
       return "x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1, 0), followed "
              "by `sizes`.";
     case ShapeRule::kFromShape:
       return "the result has `shape`.";
     case ShapeRule::kContract:
-      return "lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are "
-             "not "
+      return "lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are not "
              "provably equal, every run checks them.";
     case ShapeRule::kBind:
-      return "count and the result have rank 0. `dim size` is one symbol that no input has: from here on it has "
-             "count's "
-             "value, "
-             "which every run checks against the symbol's range.";
+      return "count and the result have rank 0. `extent` is one symbol that no input has: from here on it has count's "
+             "value, which every run checks against the symbol's range.";
     case ShapeRule::kInput:
     case ShapeRule::kRegion:
       break;
@@ -212,8 +203,8 @@ const char* ShapeErrors(ShapeRule rule) {
     case ShapeRule::kScatter:
       return "indices whose last dim size is no constant up to x's rank, or updates of another shape";
     case ShapeRule::kPad:
-      return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant "
-             "extent";
+      return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant dim "
+             "size";
     case ShapeRule::kWindow:
       return "wrong numbers of entries, axes out of range or not ascending, strides or dilations below 1 or a negative "
              "size";

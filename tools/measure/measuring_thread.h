@@ -1,4 +1,4 @@
-// Where the measuring thread runs, and for how long it has.
+// The measuring thread: the CPU that it runs on, and its CPU time.
 #ifndef TAILOR_TOOLS_MEASURE_MEASURING_THREAD_H_
 #define TAILOR_TOOLS_MEASURE_MEASURING_THREAD_H_
 
@@ -6,13 +6,13 @@
 
 namespace tailor {
 
-// CPU time of the calling thread: what else the machine does counts little.
+// CPU time of the calling thread, in seconds: other load on the machine hardly counts.
 double ThreadSeconds();
 
-// Keeps the calling thread on the CPU that it is on; threads that it starts begin with the same mask.
+// Pins the calling thread to its current CPU. Threads that it starts inherit the mask.
 void StayOnThisCpu();
 
-// While it lives, the calling thread and those that it starts may use every CPU that the process began with.
+// While it lives, the calling thread and threads that it starts may use all CPUs of the process's initial mask.
 class OnAllCpus {
  public:
   OnAllCpus();

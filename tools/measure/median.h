@@ -1,4 +1,4 @@
-// The figure that stands for many measurements of one thing.
+// The median of measurements.
 #ifndef TAILOR_TOOLS_MEASURE_MEDIAN_H_
 #define TAILOR_TOOLS_MEASURE_MEDIAN_H_
 
@@ -7,7 +7,7 @@
 
 namespace tailor {
 
-// The upper one of the two in the middle where `values`, not empty, are even in number.
+// Of an even number of `values` the upper of the two in the middle. `values` is not empty.
 inline double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];

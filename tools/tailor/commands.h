@@ -20,7 +20,7 @@ struct RunArguments {
   std::vector<std::string> outputs;
   uint64_t threads = 1;
   std::string provider;         // provider_library.h, or "cublaslt"; empty: none
-  std::string provider_choice;  // file; empty: all products
+  std::string provider_choice;  // file; empty: all matmuls
   std::string device = "cpu";   // or "cuda", "cuda:1"
 };
 
@@ -45,10 +45,10 @@ struct TuneArguments {
 
 void Inspect(const InspectArguments& arguments);
 void Run(const RunArguments& arguments);
-// What executables can run on, and why there is no GPU.
+// Prints the devices that executables can run on, and why there is no GPU.
 void Devices();
 void CompileText(const CompileArguments& arguments);
-// Becomes tailor-tune, which lies beside the tool: it compiles in ways that the C headers do not offer.
+// Replaces the process by tailor-tune, which lies beside the tool: it compiles in ways that the C API does not offer.
 void Tune(const TuneArguments& arguments);
 
 }  // namespace tailor

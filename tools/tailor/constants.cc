@@ -28,7 +28,7 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-// Floats uniform in [-1, 1), others 0 or 1. They depend on seed and name alone, not on other constants.
+// Floats uniform in [-1, 1), others 0 or 1. They depend only on seed and name, not on other constants.
 void FillRandom(uint64_t seed, const std::string& name, DType dtype, size_t size, char* data) {
   uint64_t state = seed;
   for (const char c : name) state = NextRandom(&state) ^ static_cast<uint8_t>(c);

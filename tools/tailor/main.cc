@@ -27,13 +27,14 @@ int main(int argc, char** argv) {
   running->add_option("--output", run.outputs, "name=@file.npy: write it there instead of printing it");
   running->add_option("--threads", run.threads, "including the caller's")->check(CLI::Range(1, 1024));
   running->add_option("--provider", run.provider,
-                      "who computes the products that the artifact offers: onednn, in libtailor_onednn.so, or on a "
-                      "GPU cublaslt");
-  running->add_option("--provider-choice", run.provider_choice, "which of them: a file of `tailor tune provider`");
+                      "the library that computes the matmuls that the artifact offers: onednn (libtailor_onednn.so), "
+                      "or cublaslt on a GPU");
+  running->add_option("--provider-choice", run.provider_choice,
+                      "which of these matmuls: a file of `tailor tune provider`");
 
   running->add_option("--device", run.device, "cpu (default), cuda, or cuda:1 for the second GPU");
 
-  CLI::App* listing = app.add_subcommand("devices", "Lists what artifacts can run on, and why a GPU is not there");
+  CLI::App* listing = app.add_subcommand("devices", "Lists devices for artifacts, and why there is no GPU");
 
   tailor::CompileArguments compile;
   CLI::App* compiling = app.add_subcommand("compile", "Compiles a graph from its text");
@@ -41,24 +42,24 @@ int main(int argc, char** argv) {
   compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
   compiling->add_option(
       "--target", compile.targets,
-      "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from; for GPUs "
+      "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that speed the graph up; for GPUs "
       "sm_80, sm_90, sm_90a or cuda (all of these)");
-  compiling->add_option("--max-versions", compile.max_versions, "of each kernel, at most; default: 8")
+  compiling->add_option("--max-versions", compile.max_versions, "most versions of each kernel; default: 8")
       ->check(CLI::PositiveNumber);
-  compiling->add_option("--donate", compile.donated, "an input that runs may write over");
+  compiling->add_option("--donate", compile.donated, "an input whose memory runs may write");
   CLI::Option* constants =
       compiling->add_option("--constants", compile.constants, "file.npz: constants that the text leaves out, by name");
-  compiling->add_option("--random-constants", compile.constants_seed, "a seed: such constants are random numbers")
+  compiling->add_option("--random-constants", compile.constants_seed, "a seed: such constants are drawn at random")
       ->excludes(constants);
-  compiling->add_flag("--offer-products", compile.offer_products, "a provider may compute plain products");
-  compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, products in f32 round their factors to tf32");
+  compiling->add_flag("--offer-products", compile.offer_products, "a product provider may compute plain matmuls");
+  compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, matmuls in f32 round their operands to tf32");
   compiling->add_flag("--direct-convolutions", compile.direct_convolutions,
-                      "on CPUs, no convolution is by Winograd's algorithm");
-  compiling->add_option("--memory-limit", compile.memory_limit, "bytes (512m, 2g) that compiling may take at most")
+                      "on CPUs, no convolution uses Winograd's algorithm");
+  compiling->add_option("--memory-limit", compile.memory_limit, "most bytes (512m, 2g) that compiling may take")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
-  compiling->add_flag("--isolated", compile.isolated, "in a process of its own, which holds the limit exactly");
+  compiling->add_flag("--isolated", compile.isolated, "in a process of its own, where the limit is exact");
 
-  CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
+  CLI::App* tuning = app.add_subcommand("tune", "Measures matmuls on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();
 
   CLI11_PARSE(app, argc, argv);

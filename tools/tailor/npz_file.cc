@@ -34,7 +34,7 @@ bool Inflate(const std::string& compressed, uint64_t size, std::string* out) {
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
   uint64_t read = 0, written = 0;
   int result = Z_OK;
-  char beyond = 0;  // where a stream longer than `size` would go on
+  char beyond = 0;  // receives the next byte of a stream that is longer than `size`
   while (result == Z_OK) {
     constexpr uint64_t kPart = std::numeric_limits<uInt>::max() / 2;
     const bool full = written == size;
@@ -143,7 +143,7 @@ NamedTensor NpzFile::Read(const std::string& name) {
   std::string bytes = Bytes(entry.offset + kLocalBytes + Number(local, 26, 2) + Number(local, 28, 2), entry.compressed);
   if (entry.method == Z_DEFLATED) {
     std::string inflated;
-    // Before allocation: so much cannot come of so few bytes.
+    // Before allocation: deflate cannot expand that few bytes to that many.
     if (entry.size / kMostRatio > bytes.size() || !Inflate(bytes, entry.size, &inflated)) fail("is damaged");
     bytes = std::move(inflated);
   }

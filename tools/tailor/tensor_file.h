@@ -26,7 +26,7 @@ NamedTensor ReadNpy(const std::string& path);
 NamedTensor ParseNpy(const std::string& file, const std::string& path);
 void WriteNpy(const std::string& path, const NamedTensor& tensor);
 
-// "2x3xf32=1,2,3,4,5,6", of at most `limit` elements before "...".
+// "2x3xf32=1,2,3,4,5,6"; after `limit` elements follows "...".
 std::string TensorText(const NamedTensor& tensor, int64_t limit);
 
 }  // namespace tailor

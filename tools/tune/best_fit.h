@@ -1,4 +1,4 @@
-// Which of many schedules are worth choosing from, and which of those fits each shape (BladeDISC section 5.2.2).
+// Selects schedules worth choosing from, and the best of these for each shape (BladeDISC section 5.2.2).
 #ifndef TAILOR_TOOLS_TUNE_BEST_FIT_H_
 #define TAILOR_TOOLS_TUNE_BEST_FIT_H_
 
@@ -13,8 +13,8 @@ using TimeTable = std::vector<std::vector<double>>;
 double ShareOfBest(const std::vector<double>& times, int schedule);
 
 // At most `count` schedules, the most useful first. Each is the one that reaches `share` of the best speed at the most
-// shapes where none of those before it does (the paper counts all shapes; so counted, two that serve the same shapes
-// would both be taken). None is taken that serves no further shape.
+// shapes where no earlier one does; a schedule that serves no further shape is not taken. (The paper counts all shapes:
+// two schedules that serve the same shapes would both be taken.)
 std::vector<int> TopSchedules(const TimeTable& times, double share, int count);
 
 // For each shape, the fastest of `schedules`, which are one or more.

@@ -25,7 +25,7 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// Sizes that learning sees, and those that it is judged by: every fifth right operand, with all products of it.
+// The training set and the held-out set: every fifth rhs with all of its matmuls is held out.
 std::pair<TilingTimes, TilingTimes> Split(const TilingTimes& times) {
   constexpr size_t kEvery = 5;
   std::map<std::pair<int64_t, int64_t>, size_t> operands;
@@ -46,19 +46,19 @@ std::vector<double> Features(const MatmulSize& size) {
   return {static_cast<double>(size.m), n, k, n * k};
 }
 
-// Tiles of at most `limit` that `count` things are cut into: (size, how many), the larger first.
+// The even tiles of at most `limit` for a dim size of `count`: (size, number of tiles), the larger first.
 std::vector<std::pair<int, int64_t>> EvenTiles(int64_t count, int limit) {
   const int64_t tiles = (count + limit - 1) / limit;
   const int base = static_cast<int>(count / tiles);
   return {{base + 1, count % tiles}, {base, tiles - count % tiles}};
 }
 
-// What a cut "6x4" costs by its tiles alone.
+// The cost of tiling "6x4" by its tiles, without other terms.
 double PredictedTime(const std::string& tiling, const MatmulSize& size, const CostProfile& profile) {
   int rows = 0, panels = 0;
   if (std::sscanf(tiling.c_str(), "%dx%d", &rows, &panels) != 2 || rows < 1 || panels < 1 ||
       rows > CostProfile::kRows || panels > CostProfile::kPanels) {
-    throw std::runtime_error("\"" + tiling + "\" is no cut, as in \"6x4\"");
+    throw std::runtime_error("\"" + tiling + "\" is no tiling, as in \"6x4\"");
   }
   const double near = static_cast<double>(std::min(size.k, CostProfile::kNearDepth));
   const double far = static_cast<double>(size.k) - near;
@@ -105,9 +105,9 @@ void ClassifyTilings(const ClassifyArguments& arguments) {
     if (!wrong.empty()) throw std::runtime_error(arguments.profile + ": " + wrong);
   }
   if (arguments.tilings < 1 || arguments.depth < 0) throw std::runtime_error("--cuts is at least 1, --depth 0 or more");
-  if (times.tilings[0] != "rule") throw std::runtime_error("the first cut is not the rule's");
+  if (times.tilings[0] != "rule") throw std::runtime_error("the first tiling is not the rule's");
   const auto [seen, held_out] = Split(times);
-  if (held_out.sizes.empty()) throw std::runtime_error("fewer than five right operands: none can be held out");
+  if (held_out.sizes.empty()) throw std::runtime_error("fewer than five rhs operands: none can be held out");
 
   const std::vector<int> top = TopSchedules(seen.times, kShare, arguments.tilings);
   const std::vector<int> labels = BestFits(seen.times, top), right = BestFits(held_out.times, top);
@@ -121,7 +121,7 @@ void ClassifyTilings(const ClassifyArguments& arguments) {
     accuracy += by_tree[i] == right[i] ? 1.0 / static_cast<double>(right.size()) : 0.0;
   }
 
-  std::printf("%zu matmuls to learn from, %zu held out. Cuts to choose from:", seen.sizes.size(),
+  std::printf("%zu matmuls to learn from, %zu held out. Tilings to choose from:", seen.sizes.size(),
               held_out.sizes.size());
   for (const int tiling : top) std::printf(" %s", times.tilings[tiling].c_str());
   std::printf("\nThe tree has %d leaves and is right for %.1f %% of those held out.\n\n", tree.leaves(),

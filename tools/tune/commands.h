@@ -1,4 +1,4 @@
-// What `tailor tune` can do. Each prints to standard output, and throws std::runtime_error for what the user can mend.
+// The commands of `tailor tune`. Each prints to standard output, and throws std::runtime_error for a user's mistake.
 #ifndef TAILOR_TOOLS_TUNE_COMMANDS_H_
 #define TAILOR_TOOLS_TUNE_COMMANDS_H_
 
@@ -10,8 +10,8 @@
 
 namespace tailor::tune {
 
-// Searches schedules of one matmul (schedule_space.h) in trust regions and at random, as many trials each, and prints
-// what either found when, and the best schedule beside the compiler's own.
+// Searches schedules of one matmul (schedule_space.h) in trust regions and at random, with as many trials each. Prints
+// the progress of both, and the best schedule beside the compiler's own.
 struct SearchArguments {
   int64_t n = 768, k = 768;
   std::vector<int64_t> rows = {4, 16, 50, 128};  // a schedule is judged by the geometric mean over them
@@ -32,8 +32,8 @@ struct PackArguments {
 };
 void WriteKernelPack(const PackArguments& arguments);
 
-// Times products of random sizes under many cuts, and writes the times (tiling_times.h): eight numbers of rows for each
-// right operand.
+// `tailor tune cuts`: times matmuls of random sizes under many tilings, and writes the times (tiling_times.h). Each rhs
+// is measured with eight numbers of rows.
 struct TilingsArguments {
   std::string output;
   int operands = 10;
@@ -41,8 +41,8 @@ struct TilingsArguments {
 };
 void MeasureTilings(const TilingsArguments& arguments);
 
-// Learns from such times which cut fits which matmul (BladeDISC section 5.2.2) and prints how well that does for right
-// operands that it did not see, beside the rule and the cost profile.
+// Learns from such times which tiling fits which matmul (BladeDISC section 5.2.2). Prints the quality of the choice on
+// held-out rhs operands, beside the compiler's rule and the cost profile.
 struct ClassifyArguments {
   std::vector<std::string> times;  // files
   std::string profile;             // file; empty: the compiler's own
@@ -52,8 +52,8 @@ struct ClassifyArguments {
 };
 void ClassifyTilings(const ClassifyArguments& arguments);
 
-// Times products of random sizes by the compiler's code and by a provider's, and writes which of them the provider
-// should compute (exec/product_choice.h): eight numbers of rows for each right operand.
+// Times matmuls of random sizes by the compiler's code and by a product provider's, and writes which of them the
+// provider should compute (exec/product_choice.h). Each rhs is measured with eight numbers of rows.
 struct ProviderArguments {
   std::string name;  // provider_library.h
   std::string output;

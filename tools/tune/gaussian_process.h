@@ -1,4 +1,4 @@
-// Regression by a Gaussian process: what observed values say of a function between them, and how surely.
+// Regression by a Gaussian process: mean and deviation of a function between observed values.
 // Immutable; any number of threads.
 #ifndef TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_
 #define TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_
@@ -33,7 +33,7 @@ class GaussianProcess {
   std::vector<double> weights_;              // covariances^-1 * standard_
 };
 
-// How much lower than `best` the value is on average, where it is (Gaussian).
+// The expectation of max(best - value, 0) for a Gaussian value.
 double ExpectedImprovement(const Prediction& prediction, double best);
 
 }  // namespace tailor::tune

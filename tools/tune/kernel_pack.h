@@ -1,5 +1,5 @@
-// A kernel pack: machine code of micro-kernels and nothing else, so that a machine without a compiler can measure what
-// they cost there. A file is text lines and the code after them:
+// A kernel pack: machine code of micro-kernels, so that a machine without a compiler can measure their cost. The file
+// is text lines, followed by the code:
 //
 //   tailor-kernels 1
 //   target x86-64-v4
@@ -7,7 +7,7 @@
 //   tile 6x4 192                  rows x panels, offset of its function in the code
 //   code 40960 1b2f...            bytes, and a checksum of them in hexadecimal
 //
-// The checksum finds damage, not malice: running a pack is trusting it, as with artifacts.
+// The checksum detects damage, not malice: run only packs that you trust, as with artifacts.
 #ifndef TAILOR_TOOLS_TUNE_KERNEL_PACK_H_
 #define TAILOR_TOOLS_TUNE_KERNEL_PACK_H_
 
@@ -22,7 +22,7 @@ namespace tailor::tune {
 inline constexpr int64_t kPackedTiles = 4;
 
 // The function is a KernelFn of kPackedTiles tasks. Its arguments are the addresses of the operands and of the result,
-// kPackedTiles * rows, and K; the right operand has kPackedTiles * panels panels.
+// kPackedTiles * rows, and K; the rhs has kPackedTiles * panels panels.
 struct PackedKernel {
   int rows, panels;
   uint64_t offset;

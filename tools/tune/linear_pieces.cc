@@ -15,7 +15,7 @@ using Terms = std::array<double, kTerms>;
 
 Terms TermsAt(double depth, double knee) { return {1, std::min(depth, knee), std::max(depth - knee, 0.0)}; }
 
-// Solves a x = b by elimination with pivots, over the terms in `chosen` alone (others are 0). Empty if singular.
+// Solves a x = b by elimination with pivots, over the terms in `chosen` (others are 0). Empty if singular.
 std::optional<Terms> Solve(std::array<Terms, kTerms> a, Terms b, const std::vector<int>& chosen) {
   const size_t count = chosen.size();
   std::vector<std::vector<double>> rows;

@@ -19,8 +19,8 @@ struct LinearPieces {
   double At(double depth) const;
 };
 
-// The pieces, no coefficient negative, whose relative errors at `points` have the least sum of squares. A coefficient
-// that the points do not determine is 0: those of depths on one side of the knee say nothing of the other.
+// The pieces with no negative coefficient that minimize the sum of squared relative errors at `points`. A coefficient
+// that the points do not determine is 0: depths on one side of the knee do not determine the other side.
 LinearPieces FitLinearPieces(const std::vector<DepthTime>& points, double knee);
 
 // The largest relative error of `pieces` at `points`.

@@ -1,4 +1,4 @@
-// tailor-tune, which `tailor tune` runs: what only measuring tells of a machine.
+// tailor-tune, which `tailor tune` runs: measures this machine.
 //
 //   tailor tune search --n 768 --k 768 --trials 40 --seeds 3
 //   tailor tune profile -o machine.profile
@@ -18,19 +18,20 @@ int main(int argc, char** argv) {
 
   tailor::tune::SearchArguments search;
   CLI::App* searching = app.add_subcommand("search", "Searches for the best schedule of one matmul");
-  searching->add_option("--n", search.n, "columns of the right operand");
-  searching->add_option("--k", search.k, "its rows");
-  searching->add_option("--rows", search.rows, "of the left operand: all that a schedule is judged by")->delimiter(',');
-  searching->add_option("--trials", search.trials, "schedules that either search measures");
-  searching->add_option("--seeds", search.seeds, "how often to search");
+  searching->add_option("--n", search.n, "columns of the rhs");
+  searching->add_option("--k", search.k, "rows of the rhs");
+  searching->add_option("--rows", search.rows, "rows of the lhs: a schedule is judged by the mean over them")
+      ->delimiter(',');
+  searching->add_option("--trials", search.trials, "schedules that each search measures");
+  searching->add_option("--seeds", search.seeds, "number of searches");
   searching->add_option("--seed", search.seed, "the first seed");
   searching->add_flag("--from-scratch", search.from_scratch, "do not begin with the compiler's own schedule");
 
   tailor::tune::ProfileArguments profile;
   CLI::App* profiling = app.add_subcommand("profile", "Measures what tiles of matmuls cost on this machine");
   profiling->add_option("-o,--output", profile.output, "where to write the profile");
-  profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
-  profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
+  profiling->add_option("--keep", profile.keep, "keep this many micro-kernels, by rank; default: all");
+  profiling->add_option("--passes", profile.passes, "passes over all micro-kernels; more of them reduce noise");
   profiling->add_option("--target", profile.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
 
   tailor::tune::PackArguments pack;
@@ -39,25 +40,25 @@ int main(int argc, char** argv) {
   packing->add_option("--target", pack.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
 
   tailor::tune::TilingsArguments tilings;
-  CLI::App* cutting = app.add_subcommand("cuts", "Times matmuls under many cuts");
+  CLI::App* cutting = app.add_subcommand("cuts", "Times matmuls under many tilings");
   cutting->add_option("-o,--output", tilings.output, "where to write the times")->required();
-  cutting->add_option("--operands", tilings.operands, "right operands, drawn at random");
-  cutting->add_option("--seed", tilings.seed, "of the sizes");
+  cutting->add_option("--operands", tilings.operands, "number of rhs operands, drawn at random");
+  cutting->add_option("--seed", tilings.seed, "seed of the sizes");
 
   tailor::tune::ClassifyArguments classify;
-  CLI::App* classifying = app.add_subcommand("classify", "Learns from times which cut fits which matmul");
+  CLI::App* classifying = app.add_subcommand("classify", "Learns from times which tiling fits which matmul");
   classifying->add_option("times", classify.times, "files that `tailor tune cuts` wrote")->required();
   classifying->add_option("--profile", classify.profile, "what `tailor tune profile` wrote, to compare with");
-  classifying->add_option("--cuts", classify.tilings, "how many to choose from");
-  classifying->add_option("--depth", classify.depth, "of the tree, at most");
+  classifying->add_option("--cuts", classify.tilings, "number of tilings to choose from");
+  classifying->add_option("--depth", classify.depth, "greatest depth of the tree");
   classifying->add_flag("--tree", classify.print_tree, "print the tree");
 
   tailor::tune::ProviderArguments provider;
   CLI::App* providing = app.add_subcommand("provider", "Learns which matmuls another library should compute");
   providing->add_option("name", provider.name, "onednn: libtailor_onednn.so")->required();
   providing->add_option("-o,--output", provider.output, "where to write the choice")->required();
-  providing->add_option("--operands", provider.operands, "right operands, drawn at random");
-  providing->add_option("--seed", provider.seed, "of the sizes");
+  providing->add_option("--operands", provider.operands, "number of rhs operands, drawn at random");
+  providing->add_option("--seed", provider.seed, "seed of the sizes");
 
   CLI11_PARSE(app, argc, argv);
   try {

@@ -41,7 +41,7 @@ Floats MakeFloats(int64_t count) {
   return floats;
 }
 
-// The memory that any kernel of a pack needs, and calls of them on it.
+// Memory for the operands of any kernel of a pack, and calls on it.
 class Operands {
  public:
   Call Bind(KernelFn function, int64_t rows, int64_t depth) const { return Bind(function, rows, panels_.get(), depth); }
@@ -101,7 +101,7 @@ StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fi
   MappedImage image;
   MapCode(pack, &image);
   StayOnThisCpu();
-  size_t row = 0, tile = 0;  // one row of most panels; most sums
+  size_t row = 0, tile = 0;  // the kernel of one row with most panels; the one with most sums
   const auto sums = [&](size_t i) { return pack.kernels[i].rows * pack.kernels[i].panels; };
   for (size_t i = 0; i < pack.kernels.size(); ++i) {
     if (pack.kernels[i].rows == 1 && sums(i) > sums(row)) row = i;
@@ -141,7 +141,7 @@ void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments) {
   std::fputs(FitTable(fits, ranks).c_str(), stdout);
   CostProfile profile = ProfileOf(BuiltInCostProfile(pack.target, CpuFamily(ThisCpu())), fits, ranks, arguments.keep);
   FitStream(MeasureStream(pack, fits, arguments.passes), &profile);
-  std::printf("\nPanels from memory: %.2f ns for 64 bytes; of a tile's time %.0f %% bring in the next ones.\n",
+  std::printf("\nPanels from memory: %.2f ns per 64 bytes; %.0f %% of a tile's time overlaps with the next fetch.\n",
               static_cast<double>(profile.line), 100 * static_cast<double>(profile.hidden));
   if (arguments.output.empty()) return;
   std::ofstream out(arguments.output);

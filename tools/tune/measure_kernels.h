@@ -12,24 +12,24 @@ namespace tailor::tune {
 
 struct ProfileArguments {
   std::string output;  // empty: print only
-  int keep = 0;        // micro-kernels, the highest ranks; 0: all
-  int passes = 100;    // over all of them
+  int keep = 0;        // number of micro-kernels, by rank; 0: all
+  int passes = 100;    // over all micro-kernels
   std::string target;  // "x86-64-v3"; empty: this machine's level. A pack has its own
 };
 // Throws std::runtime_error naming the argument that is wrong, or the output that cannot be written.
 void CheckArguments(const ProfileArguments& arguments);
 
-// Times the pack's micro-kernels over K, all in turn, the least of the passes. Keeps the thread on its CPU. Throws
+// Times the pack's micro-kernels over K, in turn: the least time over the passes. Pins the thread to its CPU. Throws
 // std::runtime_error naming the features that this machine lacks.
 std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
 
-// Times one row, and two of the largest tiles, against a right operand that no cache keeps. `fits` are of the pack's
+// Times one row, and two of the largest tiles, with an rhs larger than the caches. `fits` are of the pack's
 // micro-kernels, in their order.
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes);
 
-// Measures, fits and ranks, prints the fits beside depths that they did not see, and writes the profile
-// (codegen/contract/cost_profile.h). What it says of caches' sizes, of threads and of fetching ahead is as the compiler
-// has it for the pack's target and this machine.
+// Measures, fits and ranks; prints the fits with their errors at held-out depths; writes the profile
+// (codegen/contract/cost_profile.h). Its fields on cache sizes, threads and prefetching are the compiler's own for the
+// pack's target and this machine.
 void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments);
 
 }  // namespace tailor::tune

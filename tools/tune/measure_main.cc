@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   tailor::tune::ProfileArguments profile;
   app.add_option("pack", path, "what `tailor tune pack` wrote")->required();
   app.add_option("-o,--output", profile.output, "where to write the profile");
-  app.add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
-  app.add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
+  app.add_option("--keep", profile.keep, "keep this many micro-kernels, by rank; default: all");
+  app.add_option("--passes", profile.passes, "passes over all micro-kernels; more of them reduce noise");
 
   CLI11_PARSE(app, argc, argv);
   try {

@@ -25,11 +25,11 @@ int AddBuffer(KernelPlan& plan, BufferKind kind, std::vector<DimSize> dims) {
   return static_cast<int>(plan.buffers.size()) - 1;
 }
 
-// How many panels, and how many elements they have.
+// The number of panels, and of elements in them.
 int64_t PanelsOf(int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
 int64_t PanelElements(int64_t n, int64_t k) { return PanelsOf(n) * kPanelColumns * k; }
 
-// Operands' elements: whole numbers from -3 to 3.
+// Elements of the operands: integers from -3 to 3.
 float LhsElement(int64_t m, int64_t k) { return static_cast<float>((m * 5 + k * 3) % 7 - 3); }
 float RhsElement(int64_t k, int64_t n) { return static_cast<float>((k * 2 + n * 3) % 5 - 2); }
 
@@ -42,7 +42,7 @@ T Value(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// What the rule cuts by (codegen/cpu/tiling/tile_shapes.h), and nothing else that a schedule may say of tiles.
+// The fields that the rule uses (codegen/cpu/tiling/tile_shapes.h); other fields of a tile have their defaults.
 ContractionTile RuleTile(const ContractionTile& tile) {
   return {.rows = tile.rows,
           .panels = tile.panels,

@@ -19,14 +19,14 @@
 
 namespace tailor::tune {
 
-// What compilation knows of a matmul. Its rows are known to no compilation.
+// The dim sizes of a matmul that compilation knows. The number of rows is always unknown.
 struct MatmulForm {
   std::optional<int64_t> n, k;
 };
 
 KernelPlan PlainMatmulPlan(const MatmulForm& form);
 
-// The code of such a plan, whose entry is `name`_v0; where `tile` has cuts to choose among, it takes any of them.
+// The code of such a plan, whose entry is `name`_v0. Where `tile` has tilings to choose from, it takes any of them.
 // Throws std::runtime_error if it does not compile.
 std::unique_ptr<llvm::MemoryBuffer> CompilePlainMatmul(const KernelPlan& plan, const ContractionTile& tile,
                                                        const CpuTarget& target, const std::string& name);
@@ -48,7 +48,8 @@ class PlainMatmul {
   static std::unique_ptr<PlainMatmul> Compile(const MatmulForm& form, const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return tile_; }
-  // Dim sizes are those of the form where it has them; `panels` is 64-byte aligned. A tile with cuts needs one.
+  // Dim sizes are those of the form where it has them; `panels` is 64-byte aligned. A tile with a choice
+  // needs `tiling`.
   BoundMatmul Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out,
                    const MatmulTiling* tiling = nullptr) const;
 
@@ -61,7 +62,7 @@ class PlainMatmul {
   KernelFn kernel_ = nullptr;
 };
 
-// What the compiler has for this machine.
+// The cost profile that the compiler has for this machine.
 const CostProfile& HostCosts();
 
 // Operands of one size, filled with numbers, and room for the result.
@@ -71,9 +72,9 @@ class PlainOperands {
   BoundMatmul Bind(const PlainMatmul& matmul, const MatmulTiling* tiling = nullptr) {
     return matmul.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data(), tiling);
   }
-  // As a matmul with a constant right operand, on one thread.
+  // As a matmul with a constant rhs, on one thread.
   tailor_product Offered();
-  // Whether the last launch left the matmul, exactly: elements are small whole numbers.
+  // Whether the output of the last launch is exact: elements are small integers.
   bool IsRight() const;
 
  private:

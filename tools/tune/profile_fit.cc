@@ -30,7 +30,7 @@ std::vector<int64_t> Ladder(int64_t first, int64_t last) {
   return values;
 }
 
-// Numbers of fits, the highest rank first.
+// Indices of fits, the highest rank first.
 std::vector<size_t> Order(const std::vector<double>& ranks) {
   std::vector<size_t> order(ranks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -97,7 +97,7 @@ CostProfile ProfileOf(const CostProfile& base, const std::vector<TileFit>& fits,
 
 std::string FitTable(const std::vector<TileFit>& fits, const std::vector<double>& ranks) {
   std::string table =
-      "| micro-kernel | fixed, ns | for each k | beyond the knee | fit off by | held-out depths off by | rank |\n"
+      "| micro-kernel | fixed, ns | ns per k | ns per k beyond the knee | fit error | held-out error | rank |\n"
       "|---|---|---|---|---|---|---|\n";
   for (const size_t i : Order(ranks)) {
     const TileFit& fit = fits[i];

@@ -10,31 +10,31 @@
 
 namespace tailor::tune {
 
-// What tiles of one micro-kernel took, in nanoseconds for a tile.
+// Measured times of one micro-kernel, in nanoseconds per tile.
 struct TileTimes {
   int rows, panels;
-  std::vector<DepthTime> fitted;    // what the fit sees
-  std::vector<DepthTime> held_out;  // what it is compared with
+  std::vector<DepthTime> fitted;    // for the fit
+  std::vector<DepthTime> held_out;  // for its error
 };
 
 struct TileFit {
   int rows, panels;
   LinearPieces pieces;        // the knee is CostProfile::kNearDepth
   double fit_error = 0;       // largest relative error at the fitted depths
-  double held_out_error = 0;  // and at the others
+  double held_out_error = 0;  // at the held-out depths
 };
 std::vector<TileFit> FitTiles(const std::vector<TileTimes>& times);
 
-// What a group of panels takes that comes from beyond the caches, in nanoseconds.
+// Times of a group of panels that comes from memory, in nanoseconds.
 struct StreamTimes {
   int64_t depth;
-  int row_panels;    // of a group that one row waits for
-  double row;        // that long
-  TileFit tile;      // of which two work on a group
-  double two_tiles;  // that long
+  int row_panels;    // panels of a group that one row reads
+  double row;        // time of one row
+  TileFit tile;      // the fit of a tile of which two use the same group
+  double two_tiles;  // their time
 };
-// Sets CostProfile::line and `hidden`: what one row takes, and what part of the second tile's time brings the next
-// group in (equation 3 of the paper, with a part that overlaps).
+// Sets CostProfile::line and `hidden`: nanoseconds per cache line that comes from memory, and the share of the second
+// tile's time that overlaps with fetching the next group (equation 3 of the paper, with overlap).
 void FitStream(const StreamTimes& times, CostProfile* profile);
 
 // Dim sizes of matmuls that micro-kernels are ranked by.
@@ -44,11 +44,11 @@ struct MatmulSize {
 // Every combination of powers of two, and of three times those: m in [1, 1024], n in [16, 1024], k in [64, 1024].
 std::vector<MatmulSize> RankingSizes();
 
-// For each fit, its speed over that of the fastest, in the mean over `sizes`: each computes a whole matmul by itself,
-// in tiles of its full size (Pattern I with padding, figure 5 of the paper), as its line predicts.
+// For each fit, its predicted speed over that of the fastest, in the mean over `sizes`: each micro-kernel computes a
+// whole matmul in tiles of its full size (Pattern I with padding, figure 5 of the paper).
 std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<MatmulSize>& sizes);
 
-// `base` with the tiles of the `keep` highest `ranks` alone, as fitted; 0: all.
+// `base` with only the tiles of the `keep` highest `ranks`, as fitted; 0: all.
 CostProfile ProfileOf(const CostProfile& base, const std::vector<TileFit>& fits, const std::vector<double>& ranks,
                       int keep);
 

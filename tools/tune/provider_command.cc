@@ -21,13 +21,13 @@ namespace {
 
 enum Way { kOwn, kProvider };
 
-// The provider's matmul is alone, the own kernel could go on with what follows.
-constexpr double kGain = 0.9;  // of the own time, at most
+// A matmul by the provider is a step of its own; the compiler's kernel could fuse what follows.
+constexpr double kGain = 0.9;  // the provider is chosen at up to this share of the own time
 
-// What one right operand was measured at.
+// Measurements of one rhs.
 struct Measured {
   std::vector<std::vector<double>> features;
-  TimeTable times;  // by size and then way
+  TimeTable times;  // by size, then way
 };
 
 // In the order of ProductChoice::kFeatures.
@@ -78,7 +78,7 @@ void ChooseProvider(const ProviderArguments& arguments) {
   std::ofstream out(arguments.output);
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
   const tailor_product_provider& provider = *LoadProvider(arguments.name);
-  if (provider.forget == nullptr) throw std::runtime_error(arguments.name + " cannot forget a right operand");
+  if (provider.forget == nullptr) throw std::runtime_error(arguments.name + " has no `forget` for an rhs");
   StayOnThisCpu();
   Random random(arguments.seed);
   Measured seen, held_out;
@@ -104,7 +104,7 @@ void ChooseProvider(const ProviderArguments& arguments) {
   std::printf("%zu matmuls to learn from, %zu held out; a tree of %d leaves gives %td of these to %s\n\n",
               seen.times.size(), held_out.times.size(), tree.leaves(),
               std::count(by_tree.begin(), by_tree.end(), kProvider), arguments.name.c_str());
-  std::printf("| held-out matmuls | mean speed, of the faster one | worst |\n|---|---|---|\n");
+  std::printf("| held-out matmuls | mean speed over the faster one | worst |\n|---|---|---|\n");
   PrintRow("always own", held_out, std::vector<int>(by_tree.size(), kOwn));
   PrintRow("always the provider's", held_out, std::vector<int>(by_tree.size(), kProvider));
   PrintRow("as the tree says", held_out, by_tree);

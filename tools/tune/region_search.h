@@ -1,6 +1,6 @@
 // Searches for the point of a space with the least value, where each value costs a measurement: Bayesian optimisation
 // in several trust regions at a time (TSCompiler section 5.1), and random search to compare with.
-// Deterministic in the seed and the values told. One thread at a time.
+// Deterministic in the seed and the observed values. One thread at a time.
 #ifndef TAILOR_TOOLS_TUNE_REGION_SEARCH_H_
 #define TAILOR_TOOLS_TUNE_REGION_SEARCH_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor::tune {
 
-// Asked for a point and told its value, in turn.
+// The caller asks for a point and then tells its value, in turn.
 class Search {
  public:
   virtual ~Search() = default;
@@ -37,18 +37,18 @@ class RandomSearch : public Search {
   std::set<Point> seen_;
 };
 
-// Each region is a box around the best point that was found in it. It grows after successes in a row, shrinks after
-// failures in a row, and begins anew at a random point once it is too small. A Gaussian process over the values in and
-// near the box gives each candidate its expected improvement, less what its penalty takes: exp(-penalty) of it is left.
-// Which region has the next turn is a bandit's choice by upper confidence bounds, a turn's reward being the share of
-// all values so far that it beats.
+// Each trust region is a box around the best point that was found in it. It grows after consecutive successes, shrinks
+// after consecutive failures, and restarts at a random point once it is too small. A Gaussian process over the values
+// in and near the box gives each candidate its expected improvement, times exp(-penalty). A bandit with upper
+// confidence bounds chooses the region of the next turn; the reward of a turn is the share of all values so far that it
+// beats.
 class RegionSearch : public Search {
  public:
   struct Options {
     int regions = 3;
-    int candidates = 200;     // drawn for a turn
+    int candidates = 200;     // drawn in each turn
     double side = 0.5;        // of a new box, of each ordered parameter's range
-    double least_side = 0.1;  // smaller ones begin anew
+    double least_side = 0.1;  // smaller boxes restart
     int successes = 2, failures = 4;
     double exploration = 0.5;
   };

@@ -33,7 +33,7 @@ class Constraints {
 
   bool Allow(const Assignment& values) const {
     const ContractionTile tile = TileOf(values);
-    if ((values[kTallRows] == 0) != (values[kTallPanels] == 0)) return false;  // one spelling of none
+    if ((values[kTallRows] == 0) != (values[kTallPanels] == 0)) return false;  // "no tall tile" has one spelling
     if (tile.tall_rows > 0 && (tile.tall_rows <= tile.rows || tile.tall_panels > tile.panels)) return false;
     if (tile.panels > tile.task_panels) return false;
     return KeepsRegisters(tile.rows, tile.panels) && KeepsRegisters(tile.tall_rows, tile.tall_panels) &&
@@ -58,7 +58,7 @@ class Constraints {
     return FitsRegisters(traits_, rows, panels) && (panels < 2 || rows <= kMostAddresses);
   }
 
-  // Rows lie 4 * K bytes apart, and their lines serve 16 steps; those of panels serve one, and pass.
+  // Rows lie 4 * K bytes apart, and a line of them serves 16 steps. A line of a panel serves one step: it is streamed.
   bool FitsWays(int rows) const {
     const int64_t sets = std::max<int64_t>(1, caches_.l1_bytes / kLineBytes / caches_.l1_ways);
     std::map<int64_t, int> lines;  // by set
@@ -73,12 +73,12 @@ class Constraints {
     return (tile.task_rows + tile.panels * kPanelColumns) * depth * kElementBytes <= caches_.l2_bytes;
   }
 
-  // The code has room for the sums of task_rows x panels; for few rows tiles are wider.
+  // The code reserves space for the sums of task_rows x panels; with few rows tiles are wider.
   bool SumsFit(const ContractionTile& tile) const {
     if (tile.depth >= k_) return true;
     const int64_t room = tile.task_rows * tile.panels;
     if (room * kPanelColumns * kElementBytes > caches_.l1_bytes / 2) return false;
-    // Of more rows, tiles have the limit or one less, and no more of them fall to a task.
+    // Beyond `steady` rows, tiles have the limit or one less, and a task has no more of them.
     const int64_t steady = std::max(tile.rows * tile.rows, 2 * tile.tall_rows) + 2 * tile.task_rows;
     for (int64_t m = 1; m <= steady; ++m) {
       const int64_t limit = gemm::RowLimit(tile, m), tiles = (m + limit - 1) / limit, rows = (m + tiles - 1) / tiles;
@@ -133,7 +133,7 @@ Assignment AssignmentOf(const ContractionTile& tile) {
 
 SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches) {
   std::vector<int64_t> depths = {128, 256, 512, 1024, 2048, 4096};
-  while (depths.size() > 1 && depths[depths.size() - 2] >= *form.k) depths.pop_back();  // one that is never reached
+  while (depths.size() > 1 && depths[depths.size() - 2] >= *form.k) depths.pop_back();  // never reached
   std::vector<Parameter> parameters = {{"rows", Upto(14)},
                                        {"panels", Upto(8)},
                                        {"tall_rows", {0, 7, 8, 9, 10, 11, 12, 13, 14}},

@@ -14,21 +14,22 @@ struct CacheGeometry {
   int l1_ways = 8;
   int64_t l2_bytes = 512 << 10;
 };
-// What the system tells of this machine, the defaults where it does not.
+// The caches of this machine as the system reports them, else the defaults.
 CacheGeometry ThisMachinesCaches();
 
-// Whether sums of rows x panels in f32, the operands that are kept and a passing one fit the registers.
+// Whether rows x panels sums in f32, the operands that are kept and one that is streamed fit the registers.
 bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
 
 // Parameters: rows and panels of tiles and of tall ones, row tiles and panels of a task, the depth block.
 //
-// Hard constraints, never tried: a micro-kernel's sums and operands, or the addresses of its rows, exceed the
-// registers; rows of the left operand that a tile reads side by side, and one passing line, exceed the ways of a set of
-// the L1 cache; what a task keeps exceeds the L2 cache; sums that wait for the next depth block exceed half of the L1
-// cache, or the room that the code has for them.
+// Hard constraints exclude a schedule if
+// - a micro-kernel's sums and operands, or the addresses of its rows, exceed the registers;
+// - the rows of the lhs that a tile reads side by side, and a streamed line, exceed the ways of a set of the L1 cache;
+// - the data that a task reuses exceeds the L2 cache;
+// - sums that wait for the next depth block exceed half of the L1 cache, or the space that the code reserves for them.
 //
-// Soft ones, tried later: fewer than two multiply-adds for each load; panels that the tile's do not divide; and code,
-// in micro-kernels.
+// Soft constraints add a penalty: fewer than two multiply-adds for each load; panels that the tile's do not divide; the
+// amount of code, in micro-kernels.
 //
 // `form` has both dim sizes.
 SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches);

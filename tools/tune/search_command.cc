@@ -63,13 +63,13 @@ double GeometricMean(const std::vector<double>& values) {
   return std::exp(logarithms / static_cast<double>(values.size()));
 }
 
-// What one search found.
+// The result of one search.
 struct Found {
   std::vector<double> best_after;  // by trials less one
   Point best;
 };
 
-// Points that were measured before are not measured again: searches then differ in what they ask for alone.
+// Values are cached by point, so that searches differ only in the points that they ask for.
 using MeasuredPoints = std::map<Point, double>;
 
 Found RunSearch(Search& search, const SearchSpace& space, const TileJudge& judge, int trials,
@@ -152,8 +152,7 @@ void SearchSchedules(const SearchArguments& arguments) {
     regions.push_back(RunSearch(region_search, space, judge, arguments.trials, measured));
     random.push_back(RunSearch(random_search, space, judge, arguments.trials, measured));
   }
-  std::printf("Time over that of the compiler's schedule: the best found, the median of %d seeds.\n\n",
-              arguments.seeds);
+  std::printf("Time of the best schedule found over that of the compiler's: median of %d seeds.\n\n", arguments.seeds);
   PrintProgress(regions, random, arguments.trials);
   PrintBest(arguments, space, judge, measured);
 }

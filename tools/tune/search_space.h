@@ -1,5 +1,5 @@
-// A discrete space of schedules: parameters with a few values each, constraints that a schedule must keep, and
-// penalties for what speaks against one (TSCompiler section 5.1, figure 5). Immutable; any number of threads.
+// A discrete space of schedules: parameters with a few values each, hard constraints, and penalties for soft ones
+// (TSCompiler section 5.1, figure 5). Immutable; any number of threads.
 #ifndef TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_
 #define TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_
 
@@ -36,15 +36,15 @@ class SearchSpace {
   // values are 1 apart.
   std::vector<double> Encode(const Point& point) const;
 
-  // The nearest point that takes `values` (each to the closest value of its parameter). It may be forbidden.
+  // The nearest point to `values` (each rounded to the closest value of its parameter). It may be forbidden.
   Point Nearest(const Assignment& values) const;
 
-  // Uniform over what is allowed. Aborts if nothing is found to be.
+  // Uniform over the allowed points. Aborts if none is found.
   Point Draw(Random& random) const;
 
   // A point near `centre`, which is allowed: each parameter moves with probability `share`, at most `reach` (of its
-  // whole range) if ordered. What the hard constraints forbid moves back towards `centre`, one parameter at a time,
-  // until they are kept.
+  // whole range) if ordered. A forbidden point moves back towards `centre`, one parameter at a time, until it is
+  // allowed.
   Point DrawNear(const Point& centre, double reach, double share, Random& random) const;
 
  private:

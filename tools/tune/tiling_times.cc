@@ -23,19 +23,19 @@ bool ReadPositive(const std::string& field, T* value) {
          std::isfinite(static_cast<double>(*value));
 }
 
-// What is wrong with the first line, or "".
+// An error in the first line, or "".
 std::string ReadHeader(const std::string& line, TilingTimes* out) {
   const std::vector<std::string> fields = Fields(line);
-  if (line.rfind("m,n,k,", 0) != 0) return "begins with \"m,n,k,\" and names of cuts";
+  if (line.rfind("m,n,k,", 0) != 0) return "begins with \"m,n,k,\" and names of tilings";
   const std::vector<std::string> tilings(fields.begin() + kDimSizes, fields.end());
-  if (!out->tilings.empty() && out->tilings != tilings) return "other cuts than in the times before";
+  if (!out->tilings.empty() && out->tilings != tilings) return "other tilings than in the times before";
   out->tilings = tilings;
   return "";
 }
 
 std::string ReadSize(const std::string& line, TilingTimes* out) {
   const std::vector<std::string> fields = Fields(line);
-  if (fields.size() != kDimSizes + out->tilings.size()) return "three dim sizes and a time for each cut are needed";
+  if (fields.size() != kDimSizes + out->tilings.size()) return "three dim sizes and a time for each tiling are needed";
   MatmulSize size;
   int64_t* const dim_sizes[] = {&size.m, &size.n, &size.k};
   for (size_t i = 0; i < kDimSizes; ++i) {
@@ -73,7 +73,7 @@ std::string ParseTilingTimes(const std::string& text, TilingTimes* out) {
     const std::string wrong = number == 1 ? ReadHeader(line, &read) : ReadSize(line, &read);
     if (!wrong.empty()) return "line " + std::to_string(number) + ": " + wrong;
   }
-  if (read.tilings.empty()) return "line 1: begins with \"m,n,k,\" and names of cuts";
+  if (read.tilings.empty()) return "line 1: begins with \"m,n,k,\" and names of tilings";
   *out = std::move(read);
   return "";
 }

@@ -1,5 +1,5 @@
-// Measured times of matmuls under different cuts, as data that is kept: measuring takes minutes, learning from it
-// nothing.
+// Measured times of matmuls under different tilings, as a file: measuring takes minutes, learning from the file
+// takes no time.
 #ifndef TAILOR_TOOLS_TUNE_TILING_TIMES_H_
 #define TAILOR_TOOLS_TUNE_TILING_TIMES_H_
 
@@ -13,14 +13,14 @@ namespace tailor::tune {
 struct TilingTimes {
   std::vector<std::string> tilings;  // "rule" is the compiler's own; others are tiles: "6x4"
   std::vector<MatmulSize> sizes;
-  std::vector<std::vector<double>> times;  // by size and then cut, in nanoseconds, > 0
+  std::vector<std::vector<double>> times;  // by size, then tiling; nanoseconds, > 0
 };
 
-// Comma-separated lines: "m,n,k," and the cuts, then one for each size.
+// Comma-separated lines: "m,n,k," and the tilings, then one line for each size.
 std::string TilingTimesText(const TilingTimes& times);
 
-// Appends the sizes that `text` has to `out`, whose cuts, if there are any, are the same. Returns what is wrong
-// ("line 3: ..."), or "". `out` is unchanged then.
+// Appends the sizes of `text` to `out`, whose tilings, if there are any, must be the same. Returns "", or an error
+// ("line 3: ...") with `out` unchanged.
 std::string ParseTilingTimes(const std::string& text, TilingTimes* out);
 
 }  // namespace tailor::tune

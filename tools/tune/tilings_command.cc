@@ -33,7 +33,7 @@ std::vector<Tiling> Tilings(const TargetTraits& traits) {
   return tilings;
 }
 
-// Tasks have the sizes of the compiler's, to whole tiles.
+// Tasks have the compiler's sizes, rounded to whole tiles.
 ContractionTile Forced(const ContractionTile& own, const Tiling& tiling) {
   return {.rows = tiling.rows,
           .panels = tiling.panels,
@@ -42,7 +42,7 @@ ContractionTile Forced(const ContractionTile& own, const Tiling& tiling) {
           .depth = own.depth};
 }
 
-// Adds the times of products of one right operand.
+// Adds the times of the matmuls of one rhs.
 void MeasureOperand(const MatmulForm& form, const std::vector<int64_t>& rows, const std::vector<Tiling>& tilings,
                     TilingTimes* times) {
   constexpr int kRounds = 24;
@@ -85,7 +85,7 @@ void MeasureTilings(const TilingsArguments& arguments) {
   out << TilingTimesText(times);
   out.close();
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
-  std::printf("%zu matmuls under %zu cuts\n", times.sizes.size(), times.tilings.size());
+  std::printf("%zu matmuls under %zu tilings\n", times.sizes.size(), times.tilings.size());
 }
 
 }  // namespace tailor::tune

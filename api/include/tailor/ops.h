@@ -542,12 +542,12 @@ static inline void tailor_pad_options_init(tailor_pad_options* options) {
 /* Appends `*out = pad(x, value, low, high)`: x, each dim between `low` elements before and `high` elements
  * after it and with `interior` of them between its neighbours, all equal to value; negative low and high
  * crop. An empty dim has no neighbours.
- * Shapes:  value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
- *          every run checks that it is not negative.
+ * Shapes:  value has rank 0. A dim of size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every
+ *          run checks that it is not negative.
  * Types:   any; all operands and the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, operands of other types, or
  *          wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant
- *          extent. */
+ *          dim size. */
 TAILOR_API tailor_status* tailor_graph_pad(tailor_graph* graph, tailor_value x, tailor_value value,
                                            const tailor_dim* low, size_t low_count, const tailor_dim* high,
                                            size_t high_count, const tailor_pad_options* options,
@@ -610,7 +610,7 @@ TAILOR_API tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs
                                            const tailor_dot_options* options, tailor_value* out);
 
 /* Appends `*out = bind(count, extent)`: bind(count, extent).
- * Shapes:  count and the result have rank 0. `dim size` is one symbol that no input has: from here on it has
+ * Shapes:  count and the result have rank 0. `extent` is one symbol that no input has: from here on it has
  *          count's value, which every run checks against the symbol's range.
  * Types:   i64; the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, or operands of other

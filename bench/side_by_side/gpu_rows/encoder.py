@@ -6,8 +6,8 @@ from ..lists import encoder_stream
 
 MODEL, EMULATED = "bert_large", "bert_tiny"
 LAYERS = {MODEL: 24, EMULATED: 1}
-# One for each region that memory limits: embeddings and their norm; the mask's bias; of each layer two norms; how many
-# tokens a sentence has, the sum over them, its norm. The others are products, and attention.
+# One launch for each memory-bound region: embeddings and their norm; the mask's bias; two norms in each layer; the
+# number of tokens of a sentence, the sum over them, its norm. The others are matmuls and attention.
 KERNELS, KERNELS_OF_LAYER = 5, 7
 QUICK, FULL = 8, 50
 LEAST_COSINE = 0.98  # between parts of an embedding, in bf16 throughout

@@ -1,4 +1,4 @@
-"""What launches cost the host: CPU time of the thread that asks for them, kernel by kernel and as a CUDA graph."""
+"""Host time of launches: CPU time of the launching thread, kernel by kernel and as a CUDA graph."""
 from ..figures import AtMost, Figure
 
 NAME = "launch/64"

@@ -1,4 +1,4 @@
-"""Products in bf16 with sums in f32 and constant right operands, beside cuBLASLt in the same process, by turns."""
+"""Matmuls in bf16 with sums in f32 and a constant rhs, beside cuBLASLt in the same process, in turn."""
 from ..figures import AtLeast, Figure, geomean
 from ..lists import rows_of
 
@@ -9,8 +9,8 @@ QUICK = 24
 
 
 def deepbench_shapes():
-    """The distinct products of the list as M x K x N of row-major y = x w: its columns are rows here, its factors change
-    places, and what is transposed there is so here."""
+    """The distinct matmuls of the list as M x K x N of row-major y = x w. The list is column-major: its columns are
+    rows here, and its operands change places; a transposed operand stays transposed."""
     shapes = {}
     for row in rows_of("deepbench_gemm.csv"):
         form = "".join("t" if row[name] == "1" else "n" for name in ("b_trans", "a_trans"))
@@ -19,7 +19,7 @@ def deepbench_shapes():
 
 
 def against_peer(what, value, target, ratios, count, peer):
-    """The figure of all products. Where fewer than `count` were measured it may miss its target, but not meet it."""
+    """The figure of all matmuls. If fewer than `count` were measured, it can miss its target, but not meet it."""
     bar = AtLeast(target)
     if not ratios:
         return Figure(what, unit="x", bar=bar, reason=NO_PEER)
@@ -30,11 +30,11 @@ def against_peer(what, value, target, ratios, count, peer):
 
 
 def compared(bench, shapes, count, *targets):
-    """Figures of all `shapes`, of `count` that there are, (what, value, target) each, and one of each."""
+    """A figure for each target (what, value, target) over `shapes`, of `count` in all, and one for each shape."""
     measured, missing = bench.gpu.measure_each([f"dot_bf16/{shape}" for shape in shapes])
     parts, ratios, peer = [], [], None
     for shape in shapes:
-        part = Figure(f"product {shape}", unit="Tflop/s")
+        part = Figure(f"matmul {shape}", unit="Tflop/s")
         figures = measured.get(f"dot_bf16/{shape}")
         if figures is None:
             part.reason = f"not measured: {missing[f'dot_bf16/{shape}']}"
@@ -51,7 +51,7 @@ def compared(bench, shapes, count, *targets):
 
 def large(bench):
     shapes = EMULATED if bench.emulated else LARGE
-    return compared(bench, shapes, len(shapes), ("large products, the worst", min, 0.85))
+    return compared(bench, shapes, len(shapes), ("large matmuls, the worst", min, 0.85))
 
 
 def deepbench(bench):

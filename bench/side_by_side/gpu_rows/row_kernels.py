@@ -1,5 +1,5 @@
-"""What memory limits: rows of f32 against a copy in the same process, by turns, on tensors that no cache holds; and one
-shape that caches hold against PyTorch."""
+"""Memory-bound kernels: rows of f32 against a copy in the same process, in turn, on tensors larger than the caches; and
+one shape that fits the caches against PyTorch."""
 from ..figures import AtLeast, Figure, NotMeasured
 
 AT_SIZE, IN_CACHE = ["16384x4096", "262144x256"], "1024x1024"
@@ -44,7 +44,7 @@ def layer_norm(bench):
 
 
 def reduces(bench):
-    """Beside shares, what no bar is set for: the speed of a copy that is asked for as often and moves as many bytes."""
+    """Shares; and, without a target, the speed of a copy with as many launches and bytes."""
     names = [f"reduce_sum/{shape}" for shape in (EMULATED_REDUCES if bench.emulated else REDUCES)]
     results = bench.gpu.measure(names)
     return [*(share_of(name, results[name], 0.8) for name in names),

@@ -4,14 +4,14 @@ import re
 from ..figures import AtLeast, AtMost, Figure
 from ..gpu_program import count_tests
 
-# A process for each: one that has used a GPU leaves none to the children of its later tests.
-DEVICE_TESTS = ("Cuda*:TakenOutput*", "EveryOp.*", "Convolutions.*:MergedProducts.*")
+# A process for each: children of a process that has used a GPU cannot use it.
+DEVICE_TESTS = ("Cuda*:TakenOutput*", "EveryOp.*", "Convolutions.*:MergedMatmuls.*")
 RANDOM_GRAPHS = "RandomGraphs.*-*Donated*"
 GRAPHS = {"quick": 80, "full": 1000, "emulated": 6}
 
 
 def figures(bench, passed, failed, skipped, output):
-    """`output`: what was printed, kept where something failed."""
+    """`output` is kept if something failed."""
     if failed:
         bench.keep(output)
     return [Figure("passed", passed, "cases", AtLeast(1)), Figure("failed", failed, "cases", AtMost(0)),

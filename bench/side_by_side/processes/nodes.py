@@ -1,4 +1,4 @@
-"""Models of one ONNX node each, whose dim sizes are symbols: what single operators cost."""
+"""Models of one ONNX node each, with symbolic dims, to time single operators."""
 import collections
 
 import numpy
@@ -69,8 +69,8 @@ NODES = {
     "depthwise convolution": Node("Conv", [IMAGES], {"pads": [1, 1, 1, 1], "group": 64}, (numbers((64, 1, 3, 3), 2),)),
     "transposed convolution": Node("ConvTranspose", [(F32, [1, 64, "H", "W"])], {"strides": [2, 2]},
                                    (numbers((64, 32, 2, 2), 2),)),
-    "product of two inputs": Node("MatMul", [MATRIX, (F32, "QT")]),
-    "products of batches": Node("MatMul", [(F32, "BRS"), (F32, "BSQ")]),
+    "matmul of two inputs": Node("MatMul", [MATRIX, (F32, "QT")]),
+    "batched matmul": Node("MatMul", [(F32, "BRS"), (F32, "BSQ")]),
     "matrix times vector": Node("MatMul", [MATRIX, (F32, "Q")]),
 }
 

@@ -16,7 +16,7 @@ class Engine:
 
     def prepare(self, case):
         if "node" in case:
-            from . import nodes  # brings onnx, of which a model's process knows nothing
+            from . import nodes  # imports onnx, which a model's process does not need
             model, inputs = nodes.model(case["node"])
             session = self._session(model.SerializeToString())
             out = numpy.empty_like(session.run([session.get_outputs()[0].name], inputs)[0])

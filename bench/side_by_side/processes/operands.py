@@ -1,9 +1,9 @@
-"""What cases are computed from: the same in every engine."""
+"""Inputs of cases, the same in every engine."""
 import numpy
 
 
 def numbers(shape, seed):
-    """f32 in [-1, 1) that depend on index and seed alone; bench/peers/peer.cc has the same."""
+    """f32 in [-1, 1) that depend only on index and seed; bench/peers/peer.cc has the same."""
     count = int(numpy.prod(shape, dtype=numpy.int64))
     mixed = (numpy.arange(count, dtype=numpy.uint32) + numpy.uint32(seed * 7919)) * numpy.uint32(2654435761)
     return ((mixed >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2.0**-23) - 1).reshape(shape)

@@ -3,13 +3,14 @@
     python -m side_by_side.processes.serve KIND --threads N [--model FILE]
 
     {"prepare": {CASE}}   make a case ready and run it once        -> {"first": seconds}
-    {"time": SECONDS}     run it again and again for about so long -> {"times": [seconds, ...]}
+    {"time": SECONDS}     run it repeatedly for about SECONDS      -> {"times": [seconds, ...]}
     {"save": FILE}        run it, write its result as raw f32      -> {}
     {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
-    {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              of Tailor's encoders alone
+    {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              only of Tailor's encoders
 
-A case is {"encoder": [B, S]} or {"image": [N, H, W]} of the model, {"node": NAME} of nodes.py, or an op with its dim sizes ("op": "dot", "m":
-...). What cannot be done is answered by {"error": TEXT}. With one thread, times are CPU times of the process on the last CPU, else elapsed times.
+A case is {"encoder": [B, S]} or {"image": [N, H, W]} of the model, {"node": NAME} of nodes.py, or an op with its dim
+sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of the
+process on the last CPU, else elapsed times.
 """
 import argparse
 import importlib
@@ -70,7 +71,7 @@ def main():
     arguments.add_argument("--model")
     options = arguments.parse_args()
     clock = time.perf_counter
-    if options.threads == 1:  # CPU time leaves out what others on the machine do, and no engine's helpers
+    if options.threads == 1:  # CPU time excludes other processes, and includes helper threads of the engine
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         clock = time.process_time
     module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
@@ -80,7 +81,7 @@ def main():
     for line in sys.stdin:
         try:
             reply = server.answer(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # noqa: BLE001 - reported to the client
             reply = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(reply), flush=True)
 

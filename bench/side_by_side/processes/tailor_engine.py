@@ -1,4 +1,4 @@
-"""Tailor: an artifact of a model, or single ops compiled for all dim sizes that may vary."""
+"""Tailor: an artifact of a model, or single ops compiled with symbolic dims."""
 import numpy
 
 import tailor.runtime
@@ -38,7 +38,7 @@ class Engine:
     def prepare(self, case):
         if "node" in case:
             import tailor.onnx
-            from . import nodes  # brings onnx, of which a model's process knows nothing
+            from . import nodes  # imports onnx, which a model's process does not need
             model, inputs = nodes.model(case["node"])
             executable, inputs = tailor.onnx.load(model).compile("host"), list(inputs.values())
             out = numpy.empty_like(executable.run(*inputs)[0])

@@ -35,7 +35,7 @@ class Weights:
         count = math.prod(shape)
         z = torch.arange(1, count + 1, dtype=torch.int64, device=DEVICE) + self._drawn
         self._drawn += count
-        z = z * self.GOLDEN + self._seed  # as splitmix64 steps; products wrap
+        z = z * self.GOLDEN + self._seed  # as splitmix64 steps; multiplication wraps
         z = (z ^ self._shifted(z, 30)) * self.FIRST
         z = (z ^ self._shifted(z, 27)) * self.SECOND
         unit = self._shifted(z ^ self._shifted(z, 31), 40).to(torch.float32) * 2.0**-24
@@ -44,7 +44,7 @@ class Weights:
 
     @staticmethod
     def _shifted(z, bits):
-        """Shifted right as what has no sign."""
+        """A logical shift to the right."""
         return (z >> bits) & ((1 << (64 - bits)) - 1)
 
     def dense(self, outputs, inputs):
@@ -158,7 +158,7 @@ def main():
     for name in sys.argv[1:]:
         try:
             answer = {"name": name, "figures": engine.measure(name), "peer": peer}
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # noqa: BLE001 - reported to the client
             answer = {"name": name, "reason": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
 

@@ -1,7 +1,7 @@
 """Convolutions with constant weights against oneDNN, on one thread.
 
 Tailor's batch size is a symbol and its activations are [N, C, H, W]; oneDNN is built for each size, and may have
-activations and weights in the layouts that it likes best, packed beforehand.
+activations and weights in the layouts that it prefers, packed beforehand.
 """
 import math
 

@@ -1,9 +1,8 @@
-"""Matrix products on one thread: x[M, K] w[K, N] with M symbolic and w constant.
+"""Matmuls on one thread: x[M, K] w[K, N] with M symbolic and w constant.
 
-The products of the list read their weights from memory: copies of w, more than four last-level caches together, take
-turns, in every engine. A share is of what the machine can do, measured in between by the same process: the multiply-add
-peak, or the roofline, which is the longer of multiplying at that peak and of reading as many bytes as x, w and y have
-from memory.
+The matmuls of the list read their weights from memory: in every engine, copies of w that exceed four last-level caches
+take turns. Shares are relative to the machine's limit, measured in between by the same process: the multiply-add peak,
+or the roofline, which is the longer of multiplying at that peak and of reading the bytes of x, w and y from memory.
 """
 import dataclasses
 import re
@@ -20,7 +19,7 @@ MANY_ROWS, FEW_ROWS = 32, 16
 
 @dataclasses.dataclass
 class Dot:
-    """What was measured at one shape."""
+    """The measurements of one shape."""
     peak_share: float
     roofline_share: float
     seconds: float
@@ -47,13 +46,13 @@ def measured(bench, shapes):
 
 
 def peer_openers(bench):
-    """Those peers that are installed, and Tailor for its results; the others are noted."""
+    """Tailor, for its results, and the installed peers; missing ones are noted."""
     openers = [lambda: engines.python_engine("tailor", 1)]
     for kind in ("onednn", "openblas"):
         if engines.program_exists(kind, bench.build_dir):
             openers.append(lambda kind=kind: engines.program_engine(kind, bench.build_dir, 1))
         else:
-            bench.note(f"products: no peer {kind}, its library is not installed")
+            bench.note(f"matmuls: no peer {kind}, its library is not installed")
     return openers
 
 
@@ -78,7 +77,7 @@ def measure(bench, shape, opened):
 
 
 def shares(bench, shapes, what, read, unit, bar):
-    """The geometric mean of what `read` tells of each Dot, beside the same of each peer."""
+    """The geometric mean of `read` over the shapes, beside that of each peer."""
     dots = list(measured(bench, shapes).values())
     mean = geomean(map(read, dots))
     out = [Figure(f"{what}, {len(dots)} shapes", mean, unit, bar)]
@@ -94,12 +93,12 @@ def listed(bench, keep):
 
 
 def many_rows(bench):
-    return shares(bench, listed(bench, lambda rows: rows >= MANY_ROWS), "products of many rows",
+    return shares(bench, listed(bench, lambda rows: rows >= MANY_ROWS), "matmuls of many rows",
                   lambda dot: dot.peak_share, "of peak", AtLeast(0.94))
 
 
 def few_rows(bench):
-    return shares(bench, listed(bench, lambda rows: rows <= FEW_ROWS), "products of few rows",
+    return shares(bench, listed(bench, lambda rows: rows <= FEW_ROWS), "matmuls of few rows",
                   lambda dot: dot.roofline_share, "of roofline", AtLeast(0.90))
 
 
@@ -107,14 +106,14 @@ def worst(bench):
     shapes = listed(bench, lambda rows: rows >= MANY_ROWS) + listed(bench, lambda rows: rows <= FEW_ROWS)
     dots = measured(bench, shapes)
     shape = min(dots, key=lambda shape: dots[shape].roofline_share)
-    return [Figure(f"worst product: {name_of(shape)}", dots[shape].roofline_share, "of roofline", AtLeast(0.70))]
+    return [Figure(f"worst matmul: {name_of(shape)}", dots[shape].roofline_share, "of roofline", AtLeast(0.70))]
 
 
 COMPUTE_BOUND_FROM = 256  # each of M, K and N
 
 
 def bf16(bench):
-    """dot_bf16/<CPU level>/<dim sizes>, which are timed in turns with f32, at the best level that this machine runs."""
+    """dot_bf16/<CPU level>/<dim sizes>, timed in turn with f32, at the best level that this machine runs."""
     levels = {}  # best first
     for name in bench.tailor.names():
         match = re.fullmatch(r"dot_bf16/(.+)/(\d+)x(\d+)x(\d+)", name)
@@ -134,11 +133,11 @@ def bf16(bench):
 
 # ---- In cache ---------------------------------------------------------------------------------------
 
-IN_CACHE_BAR_FROM = (84, 768, 768)  # M, K, N; smaller products are shown without a bar
+IN_CACHE_BAR_FROM = (84, 768, 768)  # M, K, N; smaller matmuls are shown without a target
 
 
 def in_cache(bench):
-    """The products whose one copy of w stays in cache."""
+    """Matmuls with one copy of w, which stays in cache."""
     names = [name for name in bench.tailor.names() if re.match(r"dot/\d", name)]
     if not names:
         raise NotMeasured("no benchmarks named dot/... beside the list's")

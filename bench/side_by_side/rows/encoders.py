@@ -1,6 +1,6 @@
 """Transformer encoders at many shapes against other engines, all with the same ONNX file's weights.
 
-Each engine runs a shape once before it is timed; what that first run costs beyond a later one is reported apart.
+Each engine runs a shape once before it is timed; the ratio of that first run to later ones is a figure of its own.
 """
 import collections
 
@@ -35,7 +35,7 @@ def openers_of(bench, model, threads, *kinds):
 
 
 def speed_ups(names, turns, what, bar):
-    """One figure for each engine but the first, and one for what first runs cost."""
+    """One figure for each engine but the first, and for each engine one of its first runs over later ones."""
     out = []
     for i, name in enumerate(names[1:], start=1):
         ratio = geomean(turn.medians[i] / turn.medians[0] for turn in turns)
@@ -51,7 +51,7 @@ def stream_of(bench, model):
 
 
 def threads_of(bench):
-    """The most threads asked for: in a quick run the only ones."""
+    """The thread counts; in a quick run only the largest."""
     return bench.threads if bench.full else [max(bench.threads)]
 
 

@@ -1,4 +1,4 @@
-"""What a run costs besides its work, and what comes before the first run."""
+"""Fixed costs: of a run, and before the first run."""
 from ..figures import AtMost, Figure, NotMeasured
 
 
@@ -16,7 +16,7 @@ def dispatch(bench):
 
 
 def load_and_compile(bench):
-    """Repetitions follow each other: compiling is nothing that other processes do in turn."""
+    """Repetitions follow each other: no other process takes turns at compiling."""
     results = bench.tailor.run("^(load|compile)/")
     def figure(benchmark, clock, name, unit, scale, bar):
         return Figure(name, results[benchmark].nanoseconds(clock) / scale, unit, bar)

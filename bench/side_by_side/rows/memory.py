@@ -8,10 +8,10 @@ LARGEST = 4  # shapes with the largest workspaces, each run in a process of its 
 
 
 def stream(bench):
-    """What running adds to the resident memory of a process that has loaded the encoder.
+    """The resident memory that running adds to a process that has loaded the encoder.
 
-    No shape's own peak is larger than that of one of the shapes with the largest workspaces, whose bytes are planned
-    without running. A quick run has an encoder of one layer."""
+    The peak of the largest shape is taken from the shapes with the largest planned workspaces. A quick run has an
+    encoder of one layer."""
     model = "minilm" if bench.full else "one_layer"
     shapes = encoder_stream(COUNT, most_length=512 if bench.full else 256)
     artifact, threads = bench.models.artifact(model), max(bench.threads)
@@ -26,7 +26,7 @@ def stream(bench):
     for _, shape in largest:
         with opened() as (engine,):
             alone.append(added_by(engine, [shape]))
-    return [Figure("peak memory of 1,000 shapes over the largest alone", together / max(alone), "x", AtMost(1.01)),
+    return [Figure("peak memory of 1,000 shapes over the largest one's", together / max(alone), "x", AtMost(1.01)),
             Figure("peak memory of 1,000 shapes", together / 2**20, "MiB")]
 
 

@@ -1,5 +1,5 @@
-"""The sentence encoder built once for all shapes, with all versions of each kernel and with one, beside builds for one
-shape each, in turn, on one thread."""
+"""The sentence encoder built once for all shapes, with all versions of each kernel and with one version, beside builds
+for one shape each, in turn, on one thread."""
 from .. import engines
 from ..figures import AtLeast, AtMost, Figure, geomean
 
@@ -7,13 +7,13 @@ SHAPES = [(1, 16), (4, 64), (1, 128), (8, 128), (2, 384)]
 QUICK = 3
 SECONDS = 0.15
 TOLERANCE = 1e-5
-NOISE = 1.02  # what two runs of one build differ by
+NOISE = 1.02  # two runs of one build differ by this factor
 
 
 def static_build(bench):
     ratios, one_version = [], []
     for batch, length in bench.pick(SHAPES, QUICK):
-        bench.progress(f"minilm for B={batch} S={length} alone")
+        bench.progress(f"minilm, built for B={batch} S={length} only")
         builds = [bench.models.artifact("minilm"), bench.models.artifact("minilm", f"B={batch}", f"S={length}"),
                   bench.models.artifact("minilm", versions=1)]
         with engines.all_open(*(lambda build=build: engines.python_engine("tailor", 1, build)

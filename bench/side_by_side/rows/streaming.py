@@ -1,9 +1,9 @@
-"""Tensors that no cache holds."""
+"""Tensors larger than the caches."""
 from ..figures import AtLeast, Figure
 
 
 def chain(bench):
-    """Both move 8 bytes an element; the copy writes past the caches. One thread, in turn in one process."""
+    """Both move 8 bytes per element; the copy uses streaming stores. One thread, in turn in one process."""
     results = bench.tailor.run("^(elementwise_chain|copy_bandwidth)$")
     fused, copy = results["elementwise_chain"], results["copy_bandwidth"]
     bench.note(f"elementwise chain and copy: {fused.counter('megabytes_each_way'):.0f} MB read, as many written")

@@ -1,8 +1,8 @@
-/* Prints what an artifact takes and gives, and what a run would need where every symbol has the value N.
+/* Prints the inputs and outputs of an artifact, and the memory of a run where every symbol has the value N.
  *
  *   run_artifact FILE N
  *
- * Links libtailor_runtime.so alone. */
+ * Links only libtailor_runtime.so. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -103,8 +103,8 @@ func (query Value) Attention(key, value, mask Value, scale float64) Value {
 	})
 }
 
-// Spatial is how windows lie over the spatial dims of x [N, C, D...], those after the second. Each list has an entry for
-// each of them or none: strides and dilations 1, no padding.
+// Spatial places windows over the spatial dims of x [N, C, D...], those after the second. Each list has an entry for each
+// of them, or none: strides and dilations 1, no padding.
 type Spatial struct {
 	Strides   []int64
 	Dilations []int64
@@ -141,7 +141,7 @@ func (x Value) Conv(weights, bias Value, groups int64, spatial *Spatial) Value {
 	})
 }
 
-// MaxPool is the largest element of each window of sizes, one a spatial dim. Padding is below every element.
+// MaxPool is the largest element of each window of sizes, one per spatial dim. Padding is below every element.
 func (x Value) MaxPool(sizes Dims, spatial *Spatial) Value {
 	s := orDefault(spatial, Spatial{})
 	rank := s.rank(x.graph)
@@ -151,8 +151,8 @@ func (x Value) MaxPool(sizes Dims, spatial *Spatial) Value {
 	})
 }
 
-// AveragePool is the mean of each window of sizes: of the elements of x in it, or with countIncludePad of its padding,
-// zeros, too.
+// AveragePool is the mean of each window of sizes: over the elements of x in it, with countIncludePad also over its padding,
+// zeros.
 func (x Value) AveragePool(sizes Dims, countIncludePad bool, spatial *Spatial) Value {
 	s := orDefault(spatial, Spatial{})
 	rank, padded := s.rank(x.graph), C.int32_t(0)

@@ -1,6 +1,6 @@
 package graph
 
-// What C code calls. A file with exports has no C functions of its own.
+// Functions that C code calls. A file with exports cannot define C functions.
 
 /*
 #include <stddef.h>
@@ -20,7 +20,7 @@ func tailorGraphReleased(unpin C.uintptr_t) {
 	handle.Delete()
 }
 
-// A panic must not unwind C code: it cancels, and goes on when compile returns.
+// A panic must not unwind C code: it cancels, and propagates when compile returns.
 //
 //export tailorGraphProgress
 func tailorGraphProgress(user C.uintptr_t, phase *C.char, done C.double) (goOn C.int32_t) {

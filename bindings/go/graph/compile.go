@@ -14,7 +14,7 @@ static void call_take(void* compilation, const void* data, size_t size) {
 	tailorGraphTake((uintptr_t)compilation, (void*)data, size);
 }
 
-// Loads the result where `executable` is not NULL, else has its bytes taken.
+// Loads the result if `executable` is not NULL, else passes its bytes to a function.
 static tailor_status* compile(const tailor_graph* graph, const char* const* targets, size_t target_count,
                               uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
@@ -55,47 +55,47 @@ import (
 	"tailor"
 )
 
-// CompileOptions is how to compile.
+// CompileOptions are the options of compiling.
 type CompileOptions struct {
 	// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
-	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for products in
+	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
 	// bf16 those with instructions for them.
 	Targets []string
 	// Threads to compile with; 0: as many as there are cores.
 	Threads int
-	// Progress is told of the phase and the share done; false cancels, which gives Cancelled. It must leave the graph
-	// alone. With a context: return ctx.Err() == nil.
+	// Progress gets the phase and the share done; false cancels, which gives Cancelled. It must not use the graph. With
+	// a context: return ctx.Err() == nil.
 	Progress func(phase string, done float64) bool
 	// SecretKey, 64 bytes (Ed25519), signs the artifact.
 	SecretKey []byte
 	// MaxVersions bounds the versions of a kernel; 0: 8. MaxCodeBytes bounds the code of a target; 0: 64 MiB.
 	MaxVersions, MaxCodeBytes uint64
-	// Donated names inputs whose memory runs may write. tailor.TensorInfo tells which outputs go there.
+	// Donated names inputs whose memory runs may write. MemoryOf of tailor.TensorInfo names the outputs there.
 	Donated []string
-	// Device is what the executable is to run on: the zero value is the CPU. Targets has one that does ("cuda": all
+	// Device is the device to run on; the zero value is the CPU. Targets must have one for it ("cuda": all
 	// architectures of GPUs).
 	Device tailor.Device
-	// AllowTF32: on GPUs, factors of products in f32 are rounded to tf32: 10 bits of mantissa, which tensor cores multiply.
+	// AllowTF32: on GPUs, operands of matmuls in f32 are rounded to tf32 (10 bits of mantissa), for tensor cores.
 	AllowTF32 bool
-	// DirectConvolutions: on CPUs, no convolution is by Winograd's algorithm.
+	// DirectConvolutions: on CPUs, no convolution uses Winograd's algorithm.
 	DirectConvolutions bool
 	// MemoryLimit: bytes that compiling may take beyond the constants of the graph; 0: no limit. Beyond it compiling is
-	// ResourceExhausted: by an estimate, or exactly where it is Isolated.
+	// ResourceExhausted: by an estimate, or exactly if Isolated.
 	MemoryLimit uint64
-	// Isolated: compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and
+	// Isolated: compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and
 	// Progress cancels at once.
 	Isolated bool
 }
 
-// compilation is what the callbacks of one compilation share.
+// compilation is the state that the callbacks of one compilation share.
 type compilation struct {
 	progress func(string, float64) bool
-	panicked any // what progress panicked with, to go on with after C code
+	panicked any // the value that progress panicked with, to be raised again after C code
 	artifact []byte
 }
 
-// Compile compiles for all shapes at once and loads the result; nil options are the defaults. The graph may go on
-// growing and be compiled again: an error of Compile does not stick.
+// Compile compiles for all shapes at once and loads the result; nil options are the defaults. The graph may then
+// grow and be compiled again: an error of Compile does not stick.
 func (g *Graph) Compile(options *CompileOptions) (*tailor.Executable, error) {
 	var executable *C.tailor_executable
 	if _, err := g.compile(options, &executable); err != nil {

@@ -23,7 +23,7 @@ import (
 	"unsafe"
 )
 
-// SymbolOptions is what is known of a symbol beyond its name. Every run checks it; results never depend on Likely.
+// SymbolOptions are the facts of a symbol beyond its name. Every run checks it; results never depend on Likely.
 type SymbolOptions struct {
 	Min        int64
 	Max        int64   // 0: 2^31 - 1
@@ -43,7 +43,7 @@ type Int int64
 // Dims is a shape: Dims{batch, Int(4)}.
 type Dims []DimSize
 
-// Dim is a symbol of a graph, or what arithmetic made of some.
+// Dim is a symbol of a graph, or an expression over symbols.
 type Dim struct {
 	graph  *Graph
 	handle C.tailor_dim
@@ -74,8 +74,8 @@ func (g *Graph) AssumeEqual(lhs, rhs DimSize) {
 	})
 }
 
-// AssumeAtLeast states that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where
-// what is not empty: "<what>: height + 2 is 2, but must be at least 3".
+// AssumeAtLeast states that lhs >= rhs: compilation uses it, every run checks it. Messages name the reason `what`, if
+// it is not empty: "<what>: height + 2 is 2, but must be at least 3".
 func (g *Graph) AssumeAtLeast(lhs, rhs DimSize, what string) {
 	cWhat := C.CString(what)
 	defer C.free(unsafe.Pointer(cWhat))
@@ -112,7 +112,7 @@ func (d Dim) FloorDiv(rhs DimSize) Dim {
 	})
 }
 
-// Mod is what FloorDiv leaves, never negative.
+// Mod is the remainder of FloorDiv, never negative.
 func (d Dim) Mod(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_mod(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
@@ -147,35 +147,35 @@ func (d Dim) TruncDiv(rhs DimSize) Dim {
 	})
 }
 
-// TruncMod is what TruncDiv leaves; it has the sign of d.
+// TruncMod is the remainder of TruncDiv; it has the sign of d.
 func (d Dim) TruncMod(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_truncmod(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
-// Less is 1 where d < rhs, else 0.
+// Less is 1 if d < rhs, else 0.
 func (d Dim) Less(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_less(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
-// Equal is 1 where d and rhs are equal, else 0.
+// Equal is 1 if d and rhs are equal, else 0.
 func (d Dim) Equal(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_equal(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
-// Select is lhs where d, which is 0 or 1 at every run, is 1, and rhs where it is 0.
+// Select is lhs if d is 1, and rhs if it is 0; in every run d is 0 or 1.
 func (d Dim) Select(lhs, rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_select(graph, d.handle, d.graph.dimSizeOf(lhs, "lhs"), d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
-// String is the canonical text, "4*S + 1", or the error where there is none.
+// String is the canonical text, "4*S + 1", or the error if there is none.
 func (d Dim) String() string {
 	text, err := d.graph.text(func(graph *C.tailor_graph, text **C.char) *C.tailor_status {
 		return C.tailor_dim_text(graph, d.handle, text)
@@ -195,7 +195,7 @@ func (g *Graph) newDim(function func(*C.tailor_graph, *C.tailor_dim) *C.tailor_s
 	return Dim{g.orOrphan(), handle}
 }
 
-// dims is the handles of dim sizes, for a call.
+// dims are the handles of dim sizes, for a call.
 func (g *Graph) dims(dimSizes []DimSize) *C.tailor_dim {
 	list := make([]C.tailor_dim, len(dimSizes))
 	for i, dimSize := range dimSizes {
@@ -204,7 +204,7 @@ func (g *Graph) dims(dimSizes []DimSize) *C.tailor_dim {
 	return first(list)
 }
 
-// dimSizeOf is the handle in g of the dim size of that name; that it is nil is an error.
+// dimSizeOf is the handle in g of the dim size of that name; nil is an error.
 func (g *Graph) dimSizeOf(dimSize DimSize, name string) C.tailor_dim {
 	if isNil(dimSize) {
 		g.fail(invalid("the dim size %s is nil", name))

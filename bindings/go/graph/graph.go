@@ -12,7 +12,7 @@
 //	executable, err := g.Compile(nil) // once, for every batch
 //
 // Errors stick: after a call has failed, later ones on that graph do nothing, and Err and Compile return that first
-// error. So a graph is written down without a check after each op.
+// error. So a graph can be written without a check after each op.
 package graph
 
 /*
@@ -74,7 +74,7 @@ func create(text string, function func(*C.char, C.size_t, **C.tailor_graph) *C.t
 	return g, nil
 }
 
-// Close releases the graph; what was compiled stays usable. It may be called twice.
+// Close releases the graph; executables compiled from it stay usable. It may be called twice.
 func (g *Graph) Close() {
 	if g == nil {
 		return
@@ -95,11 +95,11 @@ func (g *Graph) Err() error {
 	return g.err
 }
 
-// errNoGraph is what is wrong with the zero Value and the zero Dim where they are operated on.
+// errNoGraph is the error of operations on the zero Value and the zero Dim.
 var errNoGraph = invalid("the zero Value, Dim or a nil Graph belongs to no graph")
 
-// orOrphan is g, or where there is none a graph that nothing can be added to: results of operations on the zero Value are in
-// it, and so are an error in the graph where they are used.
+// orOrphan is g, or if that is nil a graph that nothing can be added to: it holds the results of operations on the zero
+// Value, which are therefore an error in the graph where they are used.
 func (g *Graph) orOrphan() *Graph {
 	if g == nil {
 		return &Graph{err: errNoGraph}
@@ -143,7 +143,7 @@ func Constant[T tailor.Element](g *Graph, name string, data []T, dims ...int64) 
 	})
 }
 
-// ConstantOf appends a constant over the memory of a tensor, which must not change any more. The tensor may be closed:
+// ConstantOf appends a constant over the memory of a tensor, which must not change from then on. The tensor may be closed:
 // its memory is freed when the graph and every compilation of it are gone.
 func (g *Graph) ConstantOf(name string, tensor *tailor.Tensor) Value {
 	cName := C.CString(name)
@@ -178,7 +178,7 @@ func (g *Graph) Text() (string, error) {
 	})
 }
 
-// Facts is what is known of the shapes, as text: symbols, ranges, equalities and where each came from, compiled checks.
+// Facts are the facts known of the shapes, as text: symbols, ranges, equalities and where each came from, compiled checks.
 func (g *Graph) Facts() (string, error) {
 	return g.text(func(graph *C.tailor_graph, text **C.char) *C.tailor_status {
 		return C.tailor_graph_facts_text(graph, text)
@@ -197,7 +197,7 @@ func (g *Graph) text(function func(*C.tailor_graph, **C.char) *C.tailor_status) 
 	return C.GoString(text), nil
 }
 
-// append makes the value that a call gives; after an error one that stands for nothing.
+// append makes the value of a call; after an error an invalid one.
 func (g *Graph) append(function func(*C.tailor_graph, *C.tailor_value) *C.tailor_status) Value {
 	var handle C.tailor_value
 	g.call(func(graph *C.tailor_graph) *C.tailor_status { return function(graph, &handle) })
@@ -223,7 +223,7 @@ func (g *Graph) fail(err error) {
 	}
 }
 
-// usable is an error where the graph is closed, or in use by the call that this one comes from.
+// usable is an error if the graph is closed, or in use by the call that this one comes from.
 func (g *Graph) usable() error {
 	if g == nil {
 		return errNoGraph
@@ -249,7 +249,7 @@ func check(status *C.tailor_status) error {
 		Message: C.GoString(C.tailor_status_message(status)), Node: C.GoString(C.tailor_status_node(status))}
 }
 
-// orDefault is what a caller's options say; nil stands for the defaults.
+// orDefault are the caller's options; nil stands for the defaults.
 func orDefault[T any](options *T, defaults T) T {
 	if options == nil {
 		return defaults
@@ -257,7 +257,7 @@ func orDefault[T any](options *T, defaults T) T {
 	return *options
 }
 
-// first points to the elements of a list; NULL where there are none.
+// first points to the elements of a list; NULL if there are none.
 func first[T any](list []T) *T {
 	if len(list) == 0 {
 		return nil

@@ -44,9 +44,9 @@ type Recurrence struct {
 	Bias              Value        // [G * H], added to x w^T
 	RecurrentBias     Value        // [G * H], added to h r^T
 	InitialH          Value        // [B, H]
-	InitialC          Value        // [B, H]; LSTM alone
+	InitialC          Value        // [B, H]; only LSTM
 	Lengths           Value        // i32 or i64 [B]: what lies beyond keeps the state and gives 0
-	Peepholes         Value        // [3 * H], weights of c in the gates i, o, f; LSTM alone
+	Peepholes         Value        // [3 * H], weights of c in the gates i, o, f; only LSTM
 	Reverse           bool         // from the last step to the first
 	LinearBeforeReset bool         // the reset gate of a GRU multiplies h r_n^T, not h
 	InputForget       bool         // the forget gate of an LSTM is 1 - i

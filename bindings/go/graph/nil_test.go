@@ -15,22 +15,22 @@ func TestNilArgumentsStickAsErrors(t *testing.T) {
 		build func(g *graph.Graph, x graph.Value)
 		want  string
 	}{
-		"operand":        {func(g *graph.Graph, x graph.Value) { x.Add(nil) }, "the operand rhs is nil"},
-		"nil pointer":    {func(g *graph.Graph, x graph.Value) { x.Mul((*graph.Value)(nil)) }, "the operand rhs is nil"},
-		"select":         {func(g *graph.Graph, x graph.Value) { x.Gt(x).Select(x, nil) }, "the operand onFalse is nil"},
-		"extent":         {func(g *graph.Graph, x graph.Value) { g.Input("y", tailor.F32, graph.Int(2), nil) }, "the dim size at index 1"},
+		"operand":          {func(g *graph.Graph, x graph.Value) { x.Add(nil) }, "the operand rhs is nil"},
+		"nil pointer":      {func(g *graph.Graph, x graph.Value) { x.Mul((*graph.Value)(nil)) }, "the operand rhs is nil"},
+		"select":           {func(g *graph.Graph, x graph.Value) { x.Gt(x).Select(x, nil) }, "the operand onFalse is nil"},
+		"dim size":         {func(g *graph.Graph, x graph.Value) { g.Input("y", tailor.F32, graph.Int(2), nil) }, "the dim size at index 1"},
 		"pointer dim size": {func(g *graph.Graph, x graph.Value) { g.Symbol("s", nil).Add((*graph.Dim)(nil)) }, "the dim size rhs is nil"},
-		"shape":          {func(g *graph.Graph, x graph.Value) { x.Broadcast(graph.Dims{nil}) }, "the dim size at index 0"},
-		"equal":          {func(g *graph.Graph, x graph.Value) { g.AssumeEqual(nil, graph.Int(2)) }, "the dim size lhs is nil"},
-		"k":              {func(g *graph.Graph, x graph.Value) { x.TopK(nil, 0, true) }, "the dim size k is nil"},
-		"zero operand":   {func(g *graph.Graph, x graph.Value) { x.Add(none) }, "the operand rhs"},
-		"of zero":        {func(g *graph.Graph, x graph.Value) { x.Add(none.Exp().Softmax(-1)) }, "the operand rhs"},
-		"optional":       {func(g *graph.Graph, x graph.Value) { x.LayerNorm(none.Neg(), none, 0) }, "belongs to no graph"},
-		"zero dim":       {func(g *graph.Graph, x graph.Value) { g.Iota(graph.Dims{noDim.Add(graph.Int(1))}, 0, tailor.I64) }, "the dim size at index 0"},
-		"zero output":    {func(g *graph.Graph, x graph.Value) { g.Output("y", none) }, "the operand value of the output y"},
-		"tensor":         {func(g *graph.Graph, x graph.Value) { g.ConstantOf("c", nil) }, "the tensor of the constant"},
-		"region":         {func(g *graph.Graph, x graph.Value) { g.While([]graph.Value{x}, nil, nil, nil) }, "a region is nil"},
-		"branch":         {func(g *graph.Graph, x graph.Value) { g.If(x, nil, nil, nil, nil) }, "a region is nil"},
+		"shape":            {func(g *graph.Graph, x graph.Value) { x.Broadcast(graph.Dims{nil}) }, "the dim size at index 0"},
+		"equal":            {func(g *graph.Graph, x graph.Value) { g.AssumeEqual(nil, graph.Int(2)) }, "the dim size lhs is nil"},
+		"k":                {func(g *graph.Graph, x graph.Value) { x.TopK(nil, 0, true) }, "the dim size k is nil"},
+		"zero operand":     {func(g *graph.Graph, x graph.Value) { x.Add(none) }, "the operand rhs"},
+		"of zero":          {func(g *graph.Graph, x graph.Value) { x.Add(none.Exp().Softmax(-1)) }, "the operand rhs"},
+		"optional":         {func(g *graph.Graph, x graph.Value) { x.LayerNorm(none.Neg(), none, 0) }, "belongs to no graph"},
+		"zero dim":         {func(g *graph.Graph, x graph.Value) { g.Iota(graph.Dims{noDim.Add(graph.Int(1))}, 0, tailor.I64) }, "the dim size at index 0"},
+		"zero output":      {func(g *graph.Graph, x graph.Value) { g.Output("y", none) }, "the operand value of the output y"},
+		"tensor":           {func(g *graph.Graph, x graph.Value) { g.ConstantOf("c", nil) }, "the tensor of the constant"},
+		"region":           {func(g *graph.Graph, x graph.Value) { g.While([]graph.Value{x}, nil, nil, nil) }, "a region is nil"},
+		"branch":           {func(g *graph.Graph, x graph.Value) { g.If(x, nil, nil, nil, nil) }, "a region is nil"},
 	} {
 		g := newGraph(t, "nil")
 		c.build(g, newInput(g, "x"))

@@ -15,13 +15,13 @@ import (
 	"tailor"
 )
 
-// Value is a tensor of a graph. The zero Value is none, which is what optional operands may be.
+// Value is a tensor of a graph. The zero Value is no tensor, for optional operands.
 type Value struct {
 	graph  *Graph
 	handle C.tailor_value
 }
 
-// Operand is a Value, or a Number where the op takes numbers.
+// Operand is a Value, or a Number if the op takes numbers.
 type Operand interface {
 	// operand is the handle in g; a number takes the element type of like.
 	operand(g *Graph, like Value) C.tailor_value
@@ -36,13 +36,13 @@ func (v Value) DType() tailor.DType {
 	return dtype
 }
 
-// Dims is the dim sizes, for use in any shape of the same graph; nil after an error.
+// Dims are the dim sizes, for use in any shape of the same graph; nil after an error.
 func (v Value) Dims() []Dim {
 	_, dims := v.graph.typeOf(v)
 	return dims
 }
 
-// String is the type, "f32[B, 4]", or the error where there is none.
+// String is the type, "f32[B, 4]", or the error if there is none.
 func (v Value) String() string {
 	dtype, dims := v.graph.typeOf(v)
 	if err := v.graph.Err(); err != nil {
@@ -55,7 +55,7 @@ func (v Value) String() string {
 	return fmt.Sprintf("%v[%s]", dtype, strings.Join(texts, ", "))
 }
 
-// Named names the value, for messages, dumps and traces, and gives it back. An input keeps its own name.
+// Named names the value, for messages, dumps and traces, and returns it. An input keeps its own name.
 func (v Value) Named(name string) Value {
 	cName := C.CString(name)
 	defer C.free(unsafe.Pointer(cName))
@@ -67,7 +67,7 @@ func (v Value) Named(name string) Value {
 
 func (v Value) operand(*Graph, Value) C.tailor_value { return v.handle }
 
-// operandOf is the handle in g of the operand of that name; that it is nil is an error.
+// operandOf is the handle in g of the operand of that name; nil is an error.
 func operandOf(operand Operand, name string, g *Graph, like Value) C.tailor_value {
 	if isNil(operand) {
 		g.fail(invalid("the operand %s is nil", name))
@@ -79,7 +79,7 @@ func operandOf(operand Operand, name string, g *Graph, like Value) C.tailor_valu
 	return operand.operand(g, like)
 }
 
-// isNil tells whether an interface holds nothing, or a pointer to nothing.
+// isNil says whether an interface is nil or holds a nil pointer.
 func isNil(value any) bool {
 	if value == nil {
 		return true
@@ -114,7 +114,7 @@ func (g *Graph) optional(v Value) C.tailor_value {
 	return v.handle
 }
 
-// handles is those of values, for a call.
+// handles are the handles of values, for a call.
 func handles(values []Value) *C.tailor_value {
 	list := make([]C.tailor_value, len(values))
 	for i, value := range values {

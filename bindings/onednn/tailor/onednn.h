@@ -1,10 +1,10 @@
-/* oneDNN as a product provider: libtailor_onednn.so. The runtime library neither links nor knows it.
+/* oneDNN as a product provider: libtailor_onednn.so. The runtime library does not link it.
  *
  *   tailor_runtime_options options;
  *   tailor_runtime_options_init(&options);
  *   options.product_provider = tailor_onednn_product_provider();
  *
- * A host that does not link the library gets the same with dlopen and dlsym of that name. */
+ * A host that does not link this library gets the function by dlopen and dlsym. */
 #ifndef TAILOR_ONEDNN_H_
 #define TAILOR_ONEDNN_H_
 
@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-/* Static. It takes every product for which oneDNN has more than its reference code. Primitives are kept for each
- * combination of dim sizes, up to 1,024 of them; each constant is repacked at its first use and kept beside the
- * program's own until it is gone, in as many layouts as oneDNN asks for. Products run on oneDNN's own OpenMP threads,
- * as many as the session has. */
+/* Static. It takes every matmul for which oneDNN has more than its reference code. Primitives are cached for each
+ * combination of dim sizes, up to 1,024 of them. Each constant is repacked at its first use, in each layout that oneDNN
+ * asks for, and kept until the program's own constant is freed. Matmuls run on oneDNN's own OpenMP threads, as many as
+ * the session has. */
 TAILOR_API const tailor_product_provider* tailor_onednn_product_provider(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 """Command line: python -m tailor compile model.onnx -o model.tlr
 
 compile, import (the graph's text) and facts (what is known of its shapes) read ONNX models; they need the `onnx`
-package and libtailor.so. Extents of dims: --dim batch=1..64 (a range), --dim batch=8 (fixed)."""
+package and libtailor.so. Dim sizes: --dim batch=1..64 (a range), --dim batch=8 (fixed)."""
 import argparse
 import os
 import sys
@@ -66,14 +66,14 @@ def parser():
         command = commands.add_parser(name, help=text)
         command.add_argument("model", help="an .onnx file")
         command.add_argument("--dim", action="append", default=[], metavar="NAME=N|NAME=MIN..MAX",
-                             help="the extent or range of a dim_param, or of <input>_dim<i>")
+                             help="the size or range of a dim_param, or of <input>_dim<i>")
         if name == "compile":
             command.add_argument("-o", "--output", help="the artifact (default: the model's name with .tlr)")
             command.add_argument("--target", action="append", default=[],
                                  help="x86-64-v2, x86-64-v3, x86-64-v4 or host; several give several variants")
-            command.add_argument("--max-versions", type=int, metavar="N", help="of each kernel, at most (default: 8)")
+            command.add_argument("--max-versions", type=int, metavar="N", help="most versions of a kernel (default: 8)")
             command.add_argument("--donate", action="append", default=[], metavar="INPUT",
-                                 help="an input that runs may write over")
+                                 help="an input whose memory runs may write")
         if name == "import":
             command.add_argument("--text", action="store_true", help="the canonical text (the default)")
     return out

@@ -5,7 +5,7 @@ import numpy
 
 from ._integers import checked
 
-try:  # numpy alone has no bfloat16; without ml_dtypes its bits travel as uint16
+try:  # numpy has no bfloat16 of its own; without ml_dtypes its bits are passed as uint16
     import ml_dtypes
     _BF16 = numpy.dtype(ml_dtypes.bfloat16)
 except ImportError:
@@ -44,25 +44,25 @@ def dtype_name(code):
 
 
 def numpy_dtype(code):
-    """What numpy arrays of this element type have."""
+    """The numpy dtype of this element type."""
     if code == BF16:
         return _BF16 if _BF16 is not None else numpy.dtype("uint16")
     return numpy.dtype(_NUMPY[code])
 
 
 def array_code(array, expected=None):
-    """The C number for `array`; uint16 passes for bf16 where that is expected."""
+    """The C number for `array`; uint16 is accepted as bf16 if bf16 is expected."""
     code = dtype_code(array.dtype)
     return BF16 if expected == BF16 and array.dtype == numpy.uint16 else code
 
 
 def i64(value, name):
-    """The integer that is argument `name`."""
+    """`value` as an integer; `name` is the argument's name for errors."""
     return checked(value, name)
 
 
 def i64s(values, name):
-    """(array, count) of one integer or a sequence of them, which is argument `name`."""
+    """(array, count) of one integer or a sequence of them; `name` is the argument's name for errors."""
     if hasattr(values, "__index__"):
         return (c_int64 * 1)(checked(values, name)), 1
     values = [checked(value, f"{name}[{i}]") for i, value in enumerate(values)]

@@ -7,9 +7,9 @@ _LEGACY_STREAM = 1  # CU_STREAM_LEGACY, in DLPack's numbers too
 
 
 class DeviceArray:
-    """An array in a GPU's memory, with __cuda_array_interface__. One that a session gave is valid until its next run.
+    """An array in a GPU's memory, with __cuda_array_interface__. An output of a session is valid until its next run.
 
-    give: of an output, how its memory leaves the session: (stream, versioned) -> capsule. Then it has __dlpack__."""
+    give: for an output, (stream, versioned) -> capsule takes its memory out of the session. Then it has __dlpack__."""
 
     def __init__(self, address, shape, dtype, strides=None, writeable=True, owner=None, ordinal=0, give=None):
         self.address, self.shape, self.dtype = address, tuple(shape), numpy.dtype(dtype)
@@ -18,7 +18,7 @@ class DeviceArray:
 
     @classmethod
     def of(cls, array):
-        """`array` as a DeviceArray; None where it is not in a GPU's memory."""
+        """`array` as a DeviceArray; None if it is not in a GPU's memory."""
         if isinstance(array, cls):
             return array
         interface = getattr(array, "__cuda_array_interface__", None)
@@ -46,8 +46,8 @@ class DeviceArray:
         return _CUDA, self._ordinal
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """Gives the memory away, to be freed by who takes it. `stream` waits for the run (None: the legacy default
-        stream, -1: none does)."""
+        """Transfers the memory to the consumer, which frees it. `stream` waits for the run (None: the legacy default
+        stream; -1: no stream waits)."""
         if self._give is None:
             raise BufferError("only arrays that a session has provided are given away, and once")
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):

@@ -1,4 +1,4 @@
-"""Tensors of other libraries, in and out without copies, by DLPack's protocol."""
+"""Tensors from and to other libraries without copies, by the DLPack protocol."""
 import ctypes
 from ctypes import byref, c_char_p, c_int32, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, sizeof
 
@@ -43,7 +43,7 @@ _new = _python("PyCapsule_New", ctypes.py_object, c_void_p, c_char_p, c_void_p)
 
 
 class Borrowed:
-    """A tensor of another library's as an argument; it lives as long as this object."""
+    """A tensor of another library as an argument; it is kept alive by this object."""
 
     def __init__(self, executable, array, stream):
         on_gpu = array.__dlpack_device__()[0] == _CUDA
@@ -66,7 +66,7 @@ class Borrowed:
 
 
 def borrowed(executable, array, stream=None):
-    """`array` as an argument of `executable`; None where it knows no DLPack, or numpy shows it as well."""
+    """`array` as an argument of `executable`; None if it has no __dlpack__ or is numpy's."""
     if not hasattr(array, "__dlpack__") or isinstance(array, (numpy.ndarray, numpy.generic)):
         return None
     return Borrowed(executable, array, stream)
@@ -75,7 +75,7 @@ def borrowed(executable, array, stream=None):
 @_handles.immortal  # capsules may outlive the interpreter
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _release(capsule):
-    """Of a capsule that nobody has taken the tensor from."""
+    """The destructor of a capsule; frees a tensor that nobody has taken."""
     for name, managed in ((_VERSIONED, _ManagedVersioned), (_PLAIN, _Managed)):
         if _is_valid_object(capsule, name):
             address = _pointer_of_object(capsule, name)
@@ -83,7 +83,7 @@ def _release(capsule):
 
 
 def capsule(session, index, stream, versioned):
-    """Output `index` of the session's last run, which leaves the session with its memory."""
+    """Output `index` of the session's last run, taken out of the session with its memory."""
     library, out = session._library, c_void_p()
     take = library.tailor_session_take_output_versioned if versioned else library.tailor_session_take_output
     session._check(take(session._handle, index, address(stream, "stream"), byref(out)))

@@ -1,22 +1,22 @@
-"""Handles of the C libraries: when they are released, and what the end of the interpreter does about calls under way.
+"""Handles of the C libraries: their release, and calls in progress when the interpreter ends.
 
-A handle is released when nothing refers to it. ctypes refers to the arguments of a call until it returns, so none goes
-while a thread is inside a call with it. From the end of the interpreter on nothing is released: daemon threads may stay
-inside calls as long as the process lives. Calls that come back into Python are waited for before, because Python ends a
-thread that comes back later, with C++ on its stack."""
+A handle is released when nothing refers to it. ctypes refers to the arguments of a call until it returns, so no handle
+is released while a thread is inside a call with it. Once the interpreter ends, nothing is released: daemon threads may
+stay inside calls until the process exits. Calls that call back into Python are waited for first, because Python ends a
+thread that returns to it later, with C++ frames on its stack."""
 import atexit
 import ctypes
 import os
 import threading
 import weakref
 
-_changed = threading.Condition()  # its lock is reentrant: the collector may release handles anywhere
-_inside = 0  # calls that may come back
+_changed = threading.Condition()  # its lock is reentrant: the garbage collector may release handles anywhere
+_inside = 0  # calls in progress that may call back
 _ended = False
 
 
 class Handle(ctypes.c_void_p):
-    """What a create function fills; released by `release` when it is collected, where own() was called."""
+    """The output of a create function. After own(release) it is released when it is collected."""
 
     def own(self, release):
         weakref.finalize(self, _release, release, self.value).atexit = False
@@ -24,8 +24,8 @@ class Handle(ctypes.c_void_p):
 
 
 class Awaited:
-    """The functions of `library` for calls that may come back into Python: the end of the interpreter waits for them,
-    and later ones of other threads than the main one raise RuntimeError."""
+    """The functions of `library` for calls that may call back into Python. The end of the interpreter waits for them;
+    later calls on other threads than the main one raise RuntimeError."""
 
     def __init__(self, library):
         self._library = library
@@ -48,12 +48,12 @@ class Awaited:
 
 
 def ended():
-    """Whether the interpreter is ending: calls under way are to be cut short."""
+    """Whether the interpreter is ending: calls in progress should be cancelled."""
     return _ended
 
 
 def immortal(thing):
-    """`thing`, which lives as long as the process: C code may use it while modules are torn down."""
+    """Keeps `thing` alive for the life of the process: C code may use it while modules are torn down."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
     return thing
 
@@ -83,7 +83,7 @@ def _leave():
 
 
 def _release(release, address):
-    if _enter():  # what a graph borrows is given back by calling Python
+    if _enter():  # releasing a graph calls Python to give back borrowed arrays
         try:
             release(address)
         finally:
@@ -101,7 +101,7 @@ def _end():
 
 
 def _begin_child():
-    """Of the threads only the one that forked is in the child."""
+    """In the child of a fork: only the forking thread exists there."""
     global _changed, _inside
     _changed, _inside = threading.Condition(), 0
 

@@ -1,7 +1,8 @@
-"""Integers on their way into C. ctypes keeps the low bits of what does not fit (2**64 + 3 becomes 3); nothing here does.
+"""Range checks of integers that are passed to C. ctypes silently keeps the low bits of a value that does not fit
+(2**64 + 3 becomes 3).
 
-checked() names argument and value. Options applies it to the fields of a struct. ARGUMENTS are the argument types of
-functions: they refuse whatever has not been checked by name before."""
+checked() raises an error that names argument and value. Options applies it to the fields of a struct. ARGUMENTS are the
+argument types of functions: they refuse a value that does not fit."""
 import ctypes
 import operator
 
@@ -12,7 +13,7 @@ LIMITS = {kind: (-2**(bits - 1), 2**(bits - 1) - 1) if signed else (0, 2**bits -
 
 
 def checked(value, name, kind=ctypes.c_int64):
-    """`value` as an int that `kind` has; OverflowError where it has not."""
+    """`value` as an int; OverflowError if it does not fit the C type `kind`."""
     value = operator.index(value)
     least, most = LIMITS[kind]
     if not least <= value <= most:
@@ -26,7 +27,7 @@ def address(value, name):
 
 
 class Options(ctypes.Structure):
-    """A struct whose integer fields refuse what does not fit."""
+    """A struct whose integer fields raise OverflowError for a value that does not fit."""
 
     def __init_subclass__(cls):
         cls._kinds = {name: kind for name, kind in cls._fields_ if kind in LIMITS}

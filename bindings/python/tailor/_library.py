@@ -112,7 +112,7 @@ class CompileOptions(Options):
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
 _Tensors = [POINTER(Tensor), c_size_t]
 
-# Functions that return tailor_status*. The runtime's integers are lengths and indices that this package counts itself.
+# Functions that return tailor_status*. The integers of runtime functions are lengths and indices made by this package.
 _RUNTIME = {
     "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
     "tailor_runtime_device": [_Handle, c_size_t, POINTER(DeviceInfo)],
@@ -242,13 +242,13 @@ def _declare(library, fallible, plain):
 
 @functools.lru_cache(maxsize=None)
 def runtime():
-    """libtailor_runtime.so; global, so that the compiler library binds to this very copy."""
+    """libtailor_runtime.so, loaded RTLD_GLOBAL so that the compiler library binds to this copy."""
     return _declare(ctypes.CDLL(str(_find("libtailor_runtime.so")), mode=ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
 
 
 @functools.lru_cache(maxsize=None)
 def compiler():
-    """libtailor.so. Raises ImportError where only the runtime is installed."""
+    """libtailor.so. Raises ImportError if only the runtime is installed."""
     runtime()
     from . import _ops
     try:
@@ -274,5 +274,5 @@ def check(status):
 
 
 def text(data):
-    """A text that C code gave, as a str."""
+    """A C string as a str."""
     return data.decode(errors="replace")

@@ -696,8 +696,8 @@ class GraphOps:
         and with `interior` of them between its neighbours, all equal to value; negative low and high crop. An
         empty dim has no neighbours.
 
-        Shapes: value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) +
-            high; every run checks that it is not negative.
+        Shapes: value has rank 0. A dim of size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+            every run checks that it is not negative.
         Types: any; all operands and the result alike.
         interior: one for each dim, not negative; empty means all 0.
         """
@@ -754,7 +754,7 @@ class GraphOps:
     def bind(self, count, extent):
         """bind(count, extent): bind(count, extent).
 
-        Shapes: count and the result have rank 0. `dim size` is one symbol that no input has: from here on it
+        Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it
             has count's value, which every run checks against the symbol's range.
         Types: i64; the result alike.
         """

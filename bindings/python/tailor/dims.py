@@ -1,11 +1,11 @@
-"""Extents as expressions over named symbols. They belong to no graph until one uses them."""
+"""Dims: expressions over named symbols. They belong to no graph until one uses them."""
 import operator
 
 
 class Dim:
-    """An extent: `symbol("S") * 4 + 1`. Operators +, -, *, // and % take dims and integers.
+    """A dim: `symbol("S") * 4 + 1`. Operators +, -, *, // and % take dims and integers.
 
-    == compares Dim objects. An extent has no truth value, but for one of a value's shape that is a number."""
+    == compares Dim objects. A dim has no truth value, except a dim of a value's shape that is a number."""
 
     def __add__(self, other):
         return _expression("add", self, other)
@@ -43,7 +43,7 @@ class Dim:
 
 
 class Symbol(Dim):
-    """A named extent with what is known of it."""
+    """A named dim size and the facts known of it."""
 
     def __init__(self, name, min, max, multiple_of, likely):
         self.name, self.min, self.max, self.multiple_of, self.likely = name, min, max, multiple_of, tuple(likely)
@@ -61,14 +61,14 @@ class Expression(Dim):
 
 
 def names_of(dim):
-    """The names of the symbols in an extent that belongs to no graph."""
+    """The names of the symbols in a dim that belongs to no graph."""
     if isinstance(dim, Expression):
         return set().union(*map(names_of, dim.operands))
     return {dim.name} if isinstance(dim, Symbol) else set()
 
 
 class GraphDim(Dim):
-    """An extent that a graph told of one of its values."""
+    """A dim of the shape of a graph's value."""
 
     def __init__(self, graph, handle):
         self.graph, self.handle = graph, handle
@@ -89,7 +89,7 @@ def _expression(operation, *operands):
 
 
 def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
-    """A named extent in [min, max] that is a multiple of `multiple_of`; every run checks that.
+    """A named dim size in [min, max] that is a multiple of `multiple_of`; every run checks that.
 
     `likely` values get code of their own; results never depend on them. A graph that uses the symbol refuses a range
     without a multiple, and likely values that are out of range or no multiples."""
@@ -105,40 +105,40 @@ def _function(operation, *operands):
 
 
 def minimum(lhs, rhs):
-    """The smaller of two extents."""
+    """The smaller of two dims."""
     return _function("min", lhs, rhs)
 
 
 def maximum(lhs, rhs):
-    """The larger of two extents."""
+    """The larger of two dims."""
     return _function("max", lhs, rhs)
 
 
 def ceildiv(lhs, rhs):
-    """The quotient of two extents, rounded up."""
+    """The quotient of two dims, rounded up."""
     return _function("ceildiv", lhs, rhs)
 
 
 def truncdiv(lhs, rhs):
-    """The quotient of two extents, rounded towards 0."""
+    """The quotient of two dims, rounded towards 0."""
     return _function("truncdiv", lhs, rhs)
 
 
 def truncmod(lhs, rhs):
-    """What truncdiv leaves; it has the sign of `lhs`."""
+    """The remainder of truncdiv; it has the sign of `lhs`."""
     return _function("truncmod", lhs, rhs)
 
 
 def less(lhs, rhs):
-    """1 where lhs < rhs, else 0."""
+    """1 if lhs < rhs, else 0."""
     return _function("less", lhs, rhs)
 
 
 def equal(lhs, rhs):
-    """1 where two extents are equal, else 0."""
+    """1 if two dims are equal, else 0."""
     return _function("equal", lhs, rhs)
 
 
 def select(condition, lhs, rhs):
-    """`lhs` where the condition, which is 0 or 1 at every run, is 1; `rhs` where it is 0."""
+    """`lhs` if the condition is 1, `rhs` if it is 0; in every run it is 0 or 1."""
     return _function("select", condition, lhs, rhs)

@@ -1,4 +1,4 @@
-"""The one exception of the C API's failures."""
+"""The exception of failed C API calls."""
 
 _CODES = {
     1: "CANCELLED", 3: "INVALID_ARGUMENT", 5: "NOT_FOUND", 8: "RESOURCE_EXHAUSTED", 9: "FAILED_PRECONDITION",

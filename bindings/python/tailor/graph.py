@@ -14,7 +14,7 @@ from .dims import Dim, Expression, GraphDim, Symbol
 from .layers import Layers
 from .runtime import Executable
 
-# Arrays that graphs borrow, by number, until the library says that it is done with them.
+# Arrays that graphs borrow, by number, until the library releases them.
 _borrowed = _handles.immortal({})
 _numbers = itertools.count(1)
 
@@ -33,8 +33,8 @@ def modules_emitted():
 class Value(ValueOps):
     """A tensor of a graph. Operators follow numpy; the other operand may be a number or an array.
 
-    == and != compare Value objects; use eq() and ne() for elements. A value has no truth: what it is, is known when the
-    graph runs."""
+    == and != compare Value objects; use eq() and ne() for elements. A value has no truth value: its elements are known
+    only when the graph runs."""
 
     def __init__(self, graph, handle):
         self.graph, self.handle = graph, handle
@@ -57,7 +57,7 @@ class Value(ValueOps):
 
     @property
     def shape(self):
-        """The extents, as dims that may be used in any shape of the same graph."""
+        """The dims; they may be used in any shape of the same graph."""
         return tuple(GraphDim(self.graph, dim) for dim in self._type()[1])
 
     def named(self, name):
@@ -139,7 +139,7 @@ class Graph(GraphOps, Layers):
         return graph
 
     def input(self, name, dtype, shape):
-        """Adds an input; extents are dims, integers, or names of symbols with default options."""
+        """Adds an input. `shape` has dims, integers, and names of symbols with default options."""
         dims, rank = self._dims(shape)
         return self._new("tailor_graph_input", *_convert.utf8(name), _convert.dtype_code(dtype), dims, rank)
 
@@ -169,13 +169,13 @@ class Graph(GraphOps, Layers):
         return self._new("tailor_graph_scalar", _convert.dtype_code(dtype), value)
 
     def assume_equal(self, lhs, rhs):
-        """States that two extents are equal: compilation uses it, every run checks it."""
+        """States that two dims are equal: compilation uses it, every run checks it."""
         check(self._library.tailor_graph_assume_equal(self._handle, self._dim(lhs), self._dim(rhs)))
 
     def assume_at_least(self, lhs, rhs, what=""):
-        """States that lhs >= rhs, of extents: compilation uses it, every run checks it.
+        """States that dim lhs >= dim rhs: compilation uses it, every run checks it.
 
-        what: what demands it, for messages: "{what}: height + 2 is 2, but must be at least 3".
+        what: the reason, for messages: "{what}: height + 2 is 2, but must be at least 3".
         """
         check(self._library.tailor_graph_assume_at_least(self._handle, self._dim(lhs), self._dim(rhs),
                                                          *_convert.utf8(what)))
@@ -206,7 +206,7 @@ class Graph(GraphOps, Layers):
         return self._append("tailor_graph_l2_normalize", *self._values(x), i64(axis, "axis"), epsilon)
 
     def attention(self, query, key, value, mask=None, scale=0.0):
-        """softmax(query key^T * scale + mask) value; scale 0 means 1 / sqrt(the last extent of query)."""
+        """softmax(query key^T * scale + mask) value; scale 0 means 1 / sqrt(the last dim size of query)."""
         handles = [*self._values(query, key, value), self._optional(mask)]
         return self._append("tailor_graph_attention", *handles, scale)
 
@@ -233,17 +233,17 @@ class Graph(GraphOps, Layers):
     def while_(self, values, condition, body, shapes=()):
         """The values after running `body` on them as long as `condition` of them is true: a list.
 
-        condition, body: graphs (values -> one bool[], values -> values) with symbols of their own, bound from the
-            extents of what they get; they are copied.
-        shapes: the extents of all results, one after the other; needed where the body changes extents, whose symbols
-            are then new ones. ()  infers them."""
+        condition, body: graphs (values -> one bool[], values -> values) with symbols of their own, bound from the dim
+            sizes of their inputs; they are copied.
+        shapes: the dim sizes of all results, one after the other; needed if the body changes dim sizes, which are then
+            new symbols. () infers them."""
         results = (c_uint64 * len(values))()
         check(self._library.tailor_graph_while(self._handle, *self._handles(values), condition._handle, body._handle,
                                                *self._dims(shapes, "shapes"), results))
         return [Value(self, result) for result in results]
 
     def if_(self, condition, values, then_branch, else_branch, shapes=()):
-        """What the branch returns that `condition`, a bool[], chooses: a list. Branches are graphs as for while_."""
+        """The results of the branch that `condition`, a bool[], chooses: a list. Branches are graphs as for while_."""
         results = (c_uint64 * self._library.tailor_graph_output_count(then_branch._handle))()
         check(self._library.tailor_graph_if(self._handle, *self._values(condition), *self._handles(values),
                                             then_branch._handle, else_branch._handle, *self._dims(shapes, "shapes"), results,
@@ -256,21 +256,21 @@ class Graph(GraphOps, Layers):
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
-            none: the three levels, and those with instructions for bf16 where the graph has products in bf16. GPUs are
-            targets beside them (docs/gpu.md).
+            none: the three levels, and those with instructions for bf16 if the graph has matmuls in bf16. GPUs are
+            further targets (docs/gpu.md).
         progress: called with (phase, share done): "analyse facts", "fuse stitch", ..., "emit", "done". False or 0 cancels.
         secret_key: 64 bytes (Ed25519) that sign the artifact.
         max_versions, max_code_bytes: bounds on the versions of a kernel (8) and on the code of a target (64 MiB).
-        donated: names of inputs whose memory runs may write; executable.outputs tells which outputs go there.
-        offer_products: a runtime's product provider may compute plain products.
-        allow_tf32: on GPUs, factors of products in f32 are rounded to tf32 (docs/gpu.md).
-        direct_convolutions: on CPUs, no convolution is by Winograd's algorithm
+        donated: names of inputs whose memory runs may write; memory_of in executable.outputs names the outputs there.
+        offer_products: a runtime's product provider may compute plain matmuls.
+        allow_tf32: on GPUs, operands of matmuls in f32 are rounded to tf32 (docs/gpu.md).
+        direct_convolutions: on CPUs, no convolution uses Winograd's algorithm
             (docs/decisions/convolutions-are-windows.md).
         memory_limit: bytes that compiling may take beyond the graph's constants; 0: no limit. Beyond it raises
-            RESOURCE_EXHAUSTED: by an estimate, or exactly where it is isolated.
-        isolated: compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and
+            RESOURCE_EXHAUSTED: by an estimate, or exactly if isolated.
+        isolated: compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and
             `progress` cancels at once.
-        device: "cpu", or "cuda" or "cuda:1", where targets has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
+        device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, device) as options:
@@ -297,7 +297,7 @@ class Graph(GraphOps, Layers):
 
     @property
     def facts(self):
-        """What is known about the shapes, as text."""
+        """The facts known of the shapes, as text."""
         return self._text("tailor_graph_facts_text")
 
     def dim_text(self, dim):

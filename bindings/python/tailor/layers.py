@@ -1,4 +1,4 @@
-"""Methods of Graph that append loops: recurrent layers, sorting, and what keeps some of the elements."""
+"""Methods of Graph that append loops: recurrent layers, sorting, and selection of elements."""
 import ctypes
 import math
 from ctypes import byref, c_char_p, c_double, c_int64, c_uint64
@@ -9,14 +9,14 @@ from ._library import check
 
 
 class Layers:
-    """What Graph inherits."""
+    """A base of Graph."""
 
     def rnn(self, x, w, r, **options):
         """(y, h) of h' = f(x w^T + h r^T) over the steps of x [T, B, I]: y [T, B, H] has the state after each step, h
-        [B, H] is the last one. w is [G * H, I] and r [G * H, H]: G blocks of rows, one a gate; here one. f is tanh.
+        [B, H] is the last one. w is [G * H, I] and r [G * H, H]: G blocks of rows, one per gate; here G = 1. f is tanh.
 
         bias, recurrent_bias: [G * H], added to x w^T and to h r^T.
-        initial_h, initial_c: [B, H]; None: zeros. lstm alone has a c.
+        initial_h, initial_c: [B, H]; None: zeros. Only lstm has a c.
         lengths: i32 or i64 [B]; what lies beyond keeps the state and gives 0.
         reverse: from the last step to the first.
         clip: what the gates' functions get is within [-clip, clip].
@@ -41,7 +41,7 @@ class Layers:
         return self._several("tailor_graph_sort", 2, *self._values(x), i64(axis, "axis"), int(bool(descending)))
 
     def argsort(self, x, axis=-1, descending=False):
-        """The index that each element of sort() had."""
+        """The original index of each element of sort()."""
         return self.sort(x, axis, descending)[1]
 
     def top_k(self, x, k, axis=-1, largest=True):
@@ -80,7 +80,7 @@ class Layers:
         return self._several(f"tailor_graph_{name}", results, *self._values(x, w, r), byref(options))
 
     def _several(self, function, count, *arguments):
-        """The values that a function of several results gives."""
+        """The results of a function that returns several values."""
         handles = [c_uint64() for _ in range(count)]
         check(getattr(self._library, function)(self._handle, *arguments, *map(byref, handles)))
         return tuple(self._value(handle.value) for handle in handles)

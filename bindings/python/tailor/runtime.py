@@ -1,4 +1,4 @@
-"""Loading and running compiled artifacts. Needs libtailor_runtime.so alone."""
+"""Loading and running compiled artifacts. Needs only libtailor_runtime.so."""
 import collections
 import ctypes
 import json
@@ -16,7 +16,7 @@ from .errors import Error
 
 
 class TensorSpec(collections.namedtuple("TensorSpec", "name dtype dims")):
-    """One input or output: its name, element type, and the text of each extent.
+    """One input or output: its name, element type, and the text of each dim.
 
     donated: an input whose memory runs write. memory_of: the name of the donated input to whose memory an output is
     written, or None."""
@@ -29,18 +29,18 @@ class TensorSpec(collections.namedtuple("TensorSpec", "name dtype dims")):
 
 SymbolSpec = collections.namedtuple("SymbolSpec", "name min max multiple_of")
 LaunchSpec = collections.namedtuple("LaunchSpec", "kernel versions dropped code code_bytes")
-LaunchSpec.__doc__ = """One kernel launch: its kernel's name, how many versions it has and how many a bound left out, the
-number of its machine code, which launches of equal kernels share, and its bytes."""
+LaunchSpec.__doc__ = """One kernel launch: the name of its kernel, the count of its versions and of versions that a bound
+dropped, the number of its machine code (shared by launches of equal kernels) and the bytes of that code."""
 Plan = collections.namedtuple("Plan",
                               "shapes workspace_bytes data_dependent kernels versions code_bytes chosen reads_back")
-Plan.__doc__ = """What a run at given input shapes gives and needs.
+Plan.__doc__ = """Output shapes and resources of a run at given input shapes.
 
 kernels, versions, code_bytes: of the whole executable, whatever the shapes. chosen: the version that each launch takes.
-reads_back: runs on a GPU wait in their middle for what kernels computed."""
+reads_back: a run on a GPU waits, before its end, for values that kernels computed."""
 
 
 def version():
-    """The runtime library's version."""
+    """The runtime library's version, and the CPU features that it can and cannot use: one line."""
     return text(_library.runtime().tailor_version())
 
 
@@ -52,8 +52,8 @@ def counters():
 
 
 DeviceSpec = collections.namedtuple("DeviceSpec", "device name capability processors driver memory_bytes")
-DeviceSpec.__doc__ = """What executables can run on: its name for load and compile ("cpu", "cuda:0"), what it is, and of a
-GPU its compute capability ("9.0"), multiprocessors, and the CUDA version of its driver ("12.4")."""
+DeviceSpec.__doc__ = """A device that executables can run on: its name for load and compile ("cpu", "cuda:0"), its description, and
+for a GPU its compute capability ("9.0"), multiprocessors, and the CUDA version of its driver ("12.4")."""
 
 
 def devices():
@@ -72,15 +72,15 @@ def devices():
 
 
 def cuda_absence():
-    """Why there is no GPU to run on; "" where there is one."""
+    """Why there is no GPU to run on; "" if there is one."""
     return text(_library.runtime().tailor_runtime_cuda_absence(None))
 
 
 class Runtime:
-    """What executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error).
-    product_provider: who computes the products that executables offer: "onednn", in libtailor_onednn.so, or "cublaslt",
-    on GPUs.
-    product_choice: which of them: the text that `tailor tune provider` writes."""
+    """State that executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error).
+    product_provider: the library that computes the matmuls that executables offer: "onednn" (libtailor_onednn.so), or
+    "cublaslt" on GPUs.
+    product_choice: which of these matmuls: the text that `tailor tune provider` writes."""
 
     def __init__(self, log=None, product_provider=None, product_choice=None):
         library = _library.runtime()
@@ -93,7 +93,7 @@ class Runtime:
         if product_choice is not None:
             options.product_choice = product_choice.encode()
             options.product_choice_size = len(options.product_choice)
-        self._log = options.log  # executables call it as long as they live: they keep this object
+        self._log = options.log  # executables call it, and keep this object alive
         self._library = library if log is None else _handles.Awaited(library)
         handle = _handles.Handle()
         check(library.tailor_runtime_create(byref(options), byref(handle)))
@@ -101,7 +101,7 @@ class Runtime:
 
 
 class Executable:
-    """A compiled graph. Immutable; many threads may run it at once."""
+    """A compiled graph. Immutable; any number of threads may run it."""
 
     def __init__(self, handle, runtime=None, device="cpu"):
         self._library = _functions(runtime)
@@ -117,11 +117,11 @@ class Executable:
     @classmethod
     def load(cls, path, *, runtime=None, verify_constants=False, copy_constants=False, target=None, public_key=None,
              cost_profile=None, device="cpu"):
-        """Loads an artifact file. Artifacts are native code: loading one is trusting it.
+        """Loads an artifact file. Artifacts are native code: load only artifacts that you trust.
 
-        `target` forces a variant ("x86-64-v2"); `public_key` (32 bytes) refuses what its key did not sign.
-        `cost_profile`: the text of this machine's, by which products are then cut.
-        `device`: "cpu", "cuda" or "cuda:1"; where it cannot run there, loading fails."""
+        `target` forces a variant ("x86-64-v2"). With `public_key` (32 bytes) an artifact must be signed by that key.
+        `cost_profile`: the text of a profile of this machine, by which matmuls then choose their tiling.
+        `device`: "cpu", "cuda" or "cuda:1"; loading fails if the artifact cannot run there."""
         options = _load_options(verify_constants, copy_constants, target, public_key, cost_profile, device)
         handle, name = _handles.Handle(), os.fsencode(path)
         check(_functions(runtime).tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
@@ -177,13 +177,13 @@ class Executable:
         run; else they are refused.
 
         parallel_for(task, count) runs kernels on an executor of the caller's, `threads` ways at most: it calls task(i) for
-        all i in range(count), on any threads, and returns when all calls have returned. Whatever it raises, run raises
-        once the results are complete: `lambda task, count: list(pool.map(task, range(count)))`.
+        all i in range(count), on any threads, and returns when all calls have returned. An exception of it is raised by
+        run once the results are complete: `lambda task, count: list(pool.map(task, range(count)))`.
 
         trace(launch, phase) is called before (phase 0) and after (1) each kernel launch, numbered as in describe().
 
-        On a GPU: `stream` is the number of the caller's CUDA stream in which to work (torch.cuda.Stream.cuda_stream).
-        asynchronous: runs return once their work is asked for; see Session.wait. host_outputs=False: arrays that the
+        On a GPU: `stream` is the handle of the caller's CUDA stream to work in (torch.cuda.Stream.cuda_stream), a number.
+        asynchronous: runs return once their work is enqueued; see Session.wait. host_outputs=False: arrays that the
         session provides stay on the GPU. cuda_graph: the kernels of a run are launched as one CUDA graph."""
         return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph)
 
@@ -200,8 +200,7 @@ class Executable:
     def plan(self, *inputs, threads=1, **named):
         """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.
 
-        Extents that data tells are -1; runs then grow memory beyond workspace_bytes (data_dependent). So are versions that
-        data tells."""
+        Data-dependent dim sizes and versions are -1; runs then grow memory beyond workspace_bytes (data_dependent)."""
         _, tensors = self._input_tensors([_shaped(x) for x in inputs], {k: _shaped(v) for k, v in named.items()})
         chosen = (ctypes.c_int32 * self._library.tailor_executable_launch_count(self._handle))()
         info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads, chosen=chosen)
@@ -224,7 +223,7 @@ class Executable:
     def _input_tensors(self, inputs, named, stream=None, copy_strided=False):
         """The arrays in signature order (to keep them alive) and their C descriptions. `stream` is to wait for them.
 
-        copy_strided: whether what the library cannot copy, because it lies between elements' places, is copied here."""
+        copy_strided: arrays that the library cannot copy (unaligned, or strides between elements) are copied here."""
         ordered = list(inputs) + [None] * (len(self._inputs) - len(inputs))
         for name, array in named.items():
             if name not in self._index or ordered[self._index[name]] is not None:
@@ -255,7 +254,7 @@ class Executable:
         return self._foreign(array, stream) or numpy.asarray(array, _convert.numpy_dtype(code))
 
     def _foreign(self, array, stream):
-        """An array of another library's as an argument, or None. One on a GPU is ordered before `stream` by DLPack."""
+        """An array of another library as an argument, or None. DLPack orders an array on a GPU before `stream`."""
         if isinstance(array, _device.DeviceArray):
             return array
         ordered = None if stream is None else _dlpack.borrowed(self, array, stream)
@@ -282,8 +281,8 @@ class Executable:
         return outputs
 
     def _output_arrays(self, inputs, tensors):
-        """An array for each output: the donated input to whose memory it is written, or a new one; None where data
-        tells its extents."""
+        """An array for each output: the donated input whose memory it is written to, or a new one; None if a dim is
+        data-dependent."""
         out = []
         for tensor, spec in zip(self._planned(tensors), self.outputs):
             shape = tensor.dims[:tensor.rank]
@@ -295,8 +294,8 @@ class Executable:
 
 
 class Session:
-    """Workspace and threads for one stream of runs; one call at a time, another raises Error. Results never depend on
-    `threads`."""
+    """Workspace and threads for one stream of runs. One call at a time: a concurrent call raises Error. Results never
+    depend on `threads`."""
 
     def __init__(self, executable, threads, copy_strided, trace, parallel_for, stream=None, asynchronous=False,
                  host_outputs=True, cuda_graph=False):
@@ -322,11 +321,11 @@ class Session:
 
         out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
 
-        On a GPU, arrays there (with __dlpack__ or __cuda_array_interface__) are read and written in place, others are
-        copied. The session's stream waits for what fills an input with __dlpack__, as that protocol has it. Outputs that
-        the session gives there leave it with their memory where their own __dlpack__ is called. Arrays of asynchronous
-        runs are kept until wait returns or poll says that they are done, at times until a later run, which then raises
-        what the GPU found."""
+        On a GPU, arrays in its memory (with __dlpack__ or __cuda_array_interface__) are read and written in place;
+        others are copied. The session's stream waits for the producer of an input with __dlpack__, by that protocol.
+        An output that the session provides on the GPU leaves it with its memory when its __dlpack__ is called. Arrays
+        of asynchronous runs are kept until wait returns or poll says that they are done, sometimes until a later run,
+        which then raises an error that the GPU found."""
         arrays, tensors = self.executable._input_tensors(inputs, named, self.stream, self._copy_strided)
         self._begin("tailor_session_run")
         try:
@@ -357,12 +356,12 @@ class Session:
             self._one_call.release()
 
     def wait(self):
-        """Returns when all runs are done; raises what the GPU found during those that were not waited for."""
+        """Returns when all runs are done; raises an error that the GPU found in runs that were not waited for."""
         self._call("tailor_session_wait")
         self._under_way.clear()
 
     def poll(self):
-        """Whether all runs are done, without waiting; where they are, raises as wait does."""
+        """Whether all runs are done, without waiting. If they are, raises as wait does."""
         self._begin("tailor_session_poll")
         try:
             return self._poll()
@@ -370,29 +369,29 @@ class Session:
             self._one_call.release()
 
     def follow(self, event):
-        """Later runs begin when what CUDA event `event` (its number) was recorded after is done."""
+        """Later runs begin after the work before CUDA event `event` (its handle, a number)."""
         self._call("tailor_session_follow", address(event, "event"))
 
     def record(self, event):
-        """Records CUDA event `event` (its number) after the runs so far."""
+        """Records CUDA event `event` (its handle, a number) after the runs so far."""
         self._call("tailor_session_record", address(event, "event"))
 
     @property
     def stream(self):
-        """The number of the CUDA stream in which the session works; None on the CPU."""
+        """The handle of the session's CUDA stream, a number; None on the CPU."""
         return self._library.tailor_session_stream(self._handle)
 
     def run_bound(self):
         self._call("tailor_session_run_bound")
 
     def reserve(self, *inputs, **named):
-        """Grows the workspace to what inputs of these shapes (arrays or tuples) need, without running."""
+        """Grows the workspace to the size for inputs of these shapes (arrays or tuples), without running."""
         arrays, tensors = self.executable._input_tensors([_shaped(x) for x in inputs],
                                                          {k: _shaped(v) for k, v in named.items()})
         self._call("tailor_session_reserve", tensors, len(arrays))
 
     def _begin(self, function):
-        """Begins a call of the session, whose end releases the lock; another one's raises as the C function does."""
+        """Begins a call of the session, whose end releases the lock. A concurrent call raises as the C function does."""
         if not self._one_call.acquire(blocking=False):
             raise Error("FAILED_PRECONDITION",
                         f"{function}: the session is in use by another call; a session runs one call at a time")
@@ -419,7 +418,7 @@ class Session:
         return [self._view(i, tensor) for i, tensor in enumerate(results)]
 
     def _keep(self, arrays):
-        """Has arrays live until no run reads or writes them."""
+        """Keeps arrays alive until no run reads or writes them."""
         if self._asynchronous:
             if len(self._under_way) >= _MOST_KEPT:
                 self._poll()
@@ -448,7 +447,7 @@ class Session:
         return numpy.frombuffer(memory, dtype).reshape(shape)
 
     def _giver(self, index):
-        """How output `index` of this run leaves the session."""
+        """The function that takes output `index` of this run out of the session."""
         run = self._runs
 
         def give(stream, versioned):
@@ -460,7 +459,7 @@ class Session:
 
 
 class _Executor:
-    """A parallel_for of the caller's as the C library calls it."""
+    """The caller's parallel_for as a C function."""
 
     def __init__(self, parallel_for):
         self._parallel_for, self._failure = parallel_for, None
@@ -480,7 +479,7 @@ class _Executor:
 
 
 class _Calls:
-    """Calls of one task, none of which outlives close()."""
+    """Calls of one task; close() waits for them."""
 
     def __init__(self, task, data):
         self._task, self._data = task, data
@@ -506,11 +505,11 @@ class _Calls:
 
 load = Executable.load
 
-_MOST_KEPT = 64  # sets of arrays, before an asynchronous session looks whether its runs are done
+_MOST_KEPT = 64  # sets of arrays, before an asynchronous session polls whether its runs are done
 
 
 class _Shape(tuple):
-    """A shape in place of an array, where data is not read."""
+    """A shape in place of an array whose data is not read."""
 
 
 def _functions(runtime):

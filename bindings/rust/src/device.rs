@@ -1,4 +1,4 @@
-//! What executables run on, and how sessions work there.
+//! Devices of executables, and options of sessions on them.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::{check, sys, Element, Outputs, Result, Session, Tensor};
 
-/// What an executable runs on. Nothing else is taken in its place.
+/// The device that an executable runs on. No other device is taken in its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
     #[default]
@@ -17,7 +17,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// Kind and ordinal, as the C options have them.
+    /// Kind and ordinal, as in the C options.
     pub(crate) fn numbers(self) -> (i32, i32) {
         match self {
             Device::Cpu => (0, 0),
@@ -26,7 +26,7 @@ impl Device {
     }
 }
 
-/// A `CUstream` of the host's.
+/// A `CUstream` of the host program.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream(*mut c_void);
 
@@ -38,16 +38,16 @@ impl Stream {
     }
 }
 
-/// How a session works. `SessionOptions { cuda_graph: true, ..Default::default() }`.
+/// The options of a session. `SessionOptions { cuda_graph: true, ..Default::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
-    /// Threads, the caller's included; 0: that one alone.
+    /// Threads, the caller's included; 0: only the caller's.
     pub threads: u64,
-    /// On a GPU: where all work is done; none: in a stream of the session's own.
+    /// On a GPU: the stream for all work; none: the session makes one.
     pub stream: Option<Stream>,
-    /// On a GPU: [`Session::start`] returns once the work is asked for.
+    /// On a GPU: [`Session::start`] returns once the work is enqueued.
     pub asynchronous: bool,
-    /// On a GPU: outputs stay there ([`Outputs::device_address`]).
+    /// On a GPU: outputs stay in its memory ([`Outputs::device_address`]).
     pub device_outputs: bool,
     /// On a GPU: the kernels of a run are launched as one CUDA graph.
     pub cuda_graph: bool,
@@ -71,7 +71,7 @@ impl<'a> Tensor<'a> {
     /// An input of `count` elements in the device's memory.
     ///
     /// # Safety
-    /// The memory stays as it is while runs use it; a donated input's is written.
+    /// The memory must not change while runs use it; runs write the memory of a donated input.
     pub unsafe fn on_device<T: Element>(address: *mut T, count: usize, dims: &[i64]) -> Tensor<'a> {
         let mut tensor = Tensor::new::<u8>(&[], dims);
         tensor.raw.dtype = T::DTYPE.0;
@@ -86,7 +86,7 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// A run that may be under way. Dropping it waits for its end.
+/// A run that may be in progress. Dropping it waits for its end.
 pub struct Running<'a> {
     session: &'a mut Session,
     outputs: Vec<sys::tailor_tensor>,
@@ -94,13 +94,13 @@ pub struct Running<'a> {
 }
 
 impl Session {
-    /// Begins a run, with inputs as for [`run`](Session::run). It has ended already where the session is not asynchronous.
+    /// Begins a run, with inputs as for [`run`](Session::run). It has already ended if the session is not asynchronous.
     pub fn start<'a>(&'a mut self, inputs: &'a [Tensor<'a>]) -> Result<Running<'a>> {
         let outputs = self.ask(inputs)?;
         Ok(Running { session: self, outputs, inputs: PhantomData })
     }
 
-    /// The `CUstream` in which the session works; null on the CPU.
+    /// The session's `CUstream`; null on the CPU.
     pub fn stream(&self) -> *mut c_void {
         // SAFETY: the session is ours.
         unsafe { sys::tailor_session_stream(self.raw) }
@@ -108,7 +108,7 @@ impl Session {
 }
 
 impl<'a> Running<'a> {
-    /// Whether it has ended. An error is what it failed with, told once.
+    /// Whether it has ended. Its error is reported once.
     pub fn poll(&mut self) -> Result<bool> {
         let mut done = 0;
         // SAFETY: the session is live.
@@ -126,6 +126,6 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let _ = self.session.wait(); // whoever wants to know what it failed with calls wait or poll
+        let _ = self.session.wait(); // callers that want its error call wait or poll
     }
 }

@@ -14,8 +14,8 @@
 //! # Ok::<(), tailor::Error>(())
 //! ```
 //!
-//! Values and dims are plain numbers beside a reference to their graph: they are `Copy`, cannot outlive it, and those of
-//! another graph are an error wherever they are given. A failed call changes nothing.
+//! Values and dims are numbers with a reference to their graph: they are `Copy` and cannot outlive it. A value or dim of
+//! another graph is an error. A failed call changes nothing.
 
 mod builders;
 mod compile;
@@ -44,7 +44,7 @@ use crate::{check, text, DType, Element, Error, Result, FAILED_PRECONDITION};
 /// A tensor graph under construction. It may move between threads, but is used by one at a time.
 pub struct Graph {
     raw: *mut sys::tailor_graph,
-    busy: Cell<bool>, // a call is under way, whose callbacks may not make another
+    busy: Cell<bool>, // a call is in progress, whose callbacks may not make another
 }
 
 // SAFETY: the library ties no graph to a thread. Values and dims, which hold references, stay where they are.
@@ -111,7 +111,7 @@ impl Graph {
         self.read_text(|graph, out| unsafe { sys::tailor_graph_text(graph, out) })
     }
 
-    /// What is known of the shapes, as text: symbols, ranges, equalities and where each came from, compiled checks.
+    /// The facts known of the shapes, as text: symbols, ranges, equalities and where each came from, compiled checks.
     pub fn facts(&self) -> Result<String> {
         self.read_text(|graph, out| unsafe { sys::tailor_graph_facts_text(graph, out) })
     }
@@ -137,8 +137,8 @@ impl Graph {
         })
     }
 
-    /// Makes one call. Callbacks that it leads to (progress, dropped owners) find the graph busy: what they would
-    /// change is being read.
+    /// Makes one call. Its callbacks (progress, dropped owners) find the graph busy: they must not change what is being
+    /// read.
     fn call(&self, function: impl FnOnce(*mut sys::tailor_graph) -> *mut tailor_status) -> Result<()> {
         if self.busy.replace(true) {
             let message = "the graph is in use by the call that this one comes from".into();
@@ -157,7 +157,7 @@ impl Graph {
         Ok(value)
     }
 
-    /// What a call with several results gives.
+    /// The results of a call that gives several.
     fn append_all<const N: usize>(
         &self,
         function: impl FnOnce(*mut sys::tailor_graph, [*mut u64; N]) -> *mut tailor_status,
@@ -168,7 +168,7 @@ impl Graph {
         Ok(handles.map(|handle| Value { graph: self, handle }))
     }
 
-    /// A text is the graph's until the next one, hence copied.
+    /// A text belongs to the graph until the next one, so it is copied.
     fn read_text(
         &self,
         function: impl FnOnce(*mut sys::tailor_graph, *mut *const c_char) -> *mut tailor_status,
@@ -182,7 +182,7 @@ impl Graph {
 
 type Create = unsafe extern "C" fn(*const c_char, usize, *mut *mut sys::tailor_graph) -> *mut tailor_status;
 
-/// The bytes of a constant, and whom to tell when they are no longer needed.
+/// The bytes of a constant, and their release function.
 struct Memory {
     data: *const c_void,
     size: usize,

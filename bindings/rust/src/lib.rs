@@ -1,4 +1,4 @@
-//! Loads and runs artifacts that the Tailor compiler saved. Needs `libtailor_runtime.so` and nothing else.
+//! Loads and runs artifacts that the Tailor compiler saved. Needs only `libtailor_runtime.so`.
 //! With the feature `compiler` the module `graph` builds and compiles graphs; that needs `libtailor.so` too.
 //!
 //! ```no_run
@@ -198,8 +198,8 @@ fn empty_tensor() -> sys::tailor_tensor {
 }
 
 impl<'a> Tensor<'a> {
-    /// The elements of `data` in a tensor of dim sizes `dims`. The run checks them: more than `sys::MAX_RANK` dim sizes, and
-    /// any that do not fit `data` or the input, are its INVALID_ARGUMENT.
+    /// The elements of `data` in a tensor of dim sizes `dims`. The run checks them: more than `sys::MAX_RANK` dims, and
+    /// dim sizes that do not fit `data` or the input, are INVALID_ARGUMENT.
     pub fn new<T: Element>(data: &'a [T], dims: &[i64]) -> Tensor<'a> {
         let mut raw = empty_tensor();
         raw.data = data.as_ptr() as *mut c_void; // inputs are only read
@@ -215,8 +215,8 @@ impl<'a> Tensor<'a> {
         Tensor { raw, invalid, donated: false, memory: PhantomData }
     }
 
-    /// The same for an input that is donated: runs write to `data`, where the output in its memory
-    /// ([`TensorInfo::memory_of`]) then is.
+    /// The same for a donated input: runs write to `data`, which then holds the output in its memory
+    /// ([`TensorInfo::memory_of`]).
     pub fn donated<T: Element>(data: &'a mut [T], dims: &[i64]) -> Tensor<'a> {
         let pointer = data.as_mut_ptr() as *mut c_void;
         let mut tensor = Tensor::new(data, dims);
@@ -233,9 +233,9 @@ pub struct TensorInfo {
     pub dtype: DType,
     /// Each dim size as text: `B`, `4*S + 1`, `384`.
     pub dims: Vec<String>,
-    /// Of an input: runs write its memory.
+    /// For an input: runs write its memory.
     pub donated: bool,
-    /// Of an output: the donated input to whose memory it is written.
+    /// For an output: the donated input whose memory it is written to.
     pub memory_of: Option<usize>,
 }
 
@@ -278,9 +278,9 @@ impl Executable {
         self.make_session(options.to_c(), None)
     }
 
-    /// A session whose kernels run on an executor of the caller's, `threads` ways at most: `parallel_for(task, count)` calls
-    /// `task(i)` for all `i` below `count`, on any threads, and returns when all have returned. A panic in it goes on when
-    /// `run` returns.
+    /// A session whose kernels run on the caller's executor, in at most `threads` parts: `parallel_for(task, count)` calls
+    /// `task(i)` for all `i` below `count`, on any threads, and returns when all have returned. A panic in it propagates
+    /// when `run` returns.
     ///
     /// ```no_run
     /// # let executable = tailor::Executable::load("model.tlr")?;
@@ -354,7 +354,7 @@ impl Drop for Executable {
 
 type ParallelFor = Box<dyn Fn(&(dyn Fn(usize) + Sync), usize) + Send>;
 
-/// An executor of the caller's, and what it panicked with.
+/// The caller's executor, and the value that it panicked with.
 struct Executor {
     parallel_for: ParallelFor,
     panic: Option<Box<dyn Any + Send>>,
@@ -371,7 +371,7 @@ unsafe impl Sync for Task {}
 
 impl Task {
     fn call(&self, index: usize) {
-        // SAFETY: what borrows the task, and so calls it, ends before its kernel does; the library sorts out indices.
+        // SAFETY: borrows of the task, and so its calls, end before its kernel does; the library checks indices.
         unsafe { (self.function)(self.data, index) }
     }
 }
@@ -398,8 +398,8 @@ pub struct Session {
 unsafe impl Send for Session {}
 
 impl Session {
-    /// Runs once. The outputs are the session's memory, hence borrowed until they are dropped; one in the memory of a
-    /// donated input is in that input's slice.
+    /// Runs once. The outputs are the session's memory, which they borrow until they are dropped; an output in the memory of
+    /// a donated input is in that input's slice.
     pub fn run(&mut self, inputs: &[Tensor<'_>]) -> Result<Outputs<'_>> {
         let raw = self.ask(inputs)?;
         self.wait()?;
@@ -411,7 +411,7 @@ impl Session {
         check(unsafe { sys::tailor_session_wait(self.raw) })
     }
 
-    /// Asks for a run, whose outputs are there when it has ended.
+    /// Begins a run; its outputs are complete when it has ended.
     fn ask(&mut self, inputs: &[Tensor<'_>]) -> Result<Vec<sys::tailor_tensor>> {
         for (tensor, (name, donated)) in inputs.iter().zip(&self.donated) {
             if *donated && !tensor.donated {
@@ -425,7 +425,7 @@ impl Session {
             }
         }
         let raw: Vec<sys::tailor_tensor> = inputs.iter().map(|tensor| tensor.raw).collect();
-        // SAFETY: who calls borrows the inputs' memory until the run has ended; handles are live.
+        // SAFETY: the caller borrows the inputs' memory until the run has ended; handles are live.
         unsafe {
             let count = sys::tailor_executable_output_count(self.executable.raw);
             let mut outputs: Vec<sys::tailor_tensor> = vec![empty_tensor(); count];
@@ -435,7 +435,7 @@ impl Session {
                 resume_unwind(panic);
             }
             if let Err(error) = check(status) {
-                let _ = self.wait(); // for what was asked of the device before
+                let _ = self.wait(); // for work of the device that was enqueued before
                 return Err(error);
             }
             Ok(outputs)
@@ -466,13 +466,13 @@ impl<'a> Outputs<'a> {
         self.raw.is_empty()
     }
 
-    /// The dim sizes of output `index`; INVALID_ARGUMENT where there is none.
+    /// The dim sizes of output `index`; INVALID_ARGUMENT if there is none.
     pub fn dims(&self, index: usize) -> Result<&[i64]> {
         let tensor = self.tensor(index)?;
         Ok(&tensor.dims[..tensor.rank as usize])
     }
 
-    /// Where output `index` is in the device's memory, `None` where it is in the host's; INVALID_ARGUMENT where there is no
+    /// The address of output `index` in the device's memory, `None` if it is in host memory; INVALID_ARGUMENT if there is no
     /// such output.
     pub fn device_address(&self, index: usize) -> Result<Option<*mut c_void>> {
         let tensor = self.tensor(index)?;
@@ -483,7 +483,7 @@ impl<'a> Outputs<'a> {
         self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))
     }
 
-    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type, or is in an input's slice or on the
+    /// The elements of output `index`; INVALID_ARGUMENT if it has another type, or is in an input's slice or on the
     /// device.
     pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
         let tensor = self.tensor(index)?;
@@ -506,7 +506,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The runtime library's version.
+/// The runtime library's version, and the CPU features that it can and cannot use: one line.
 pub fn version() -> String {
     // SAFETY: a static text.
     unsafe { text(sys::tailor_version()) }

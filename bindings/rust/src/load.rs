@@ -8,20 +8,20 @@ use std::ptr;
 
 use super::{check, invalid, sys, Device, Executable, Result};
 
-/// How an artifact is loaded: `LoadOptions { device: Device::Cuda(0), ..Default::default() }`.
+/// The options of loading an artifact: `LoadOptions { device: Device::Cuda(0), ..Default::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions<'a> {
-    /// FAILED_PRECONDITION where it is not there.
+    /// The device to run on; FAILED_PRECONDITION if the machine lacks it.
     pub device: Device,
-    /// Forces a variant by its name, `x86-64-v2`, where the best that this machine runs would be taken.
+    /// Forces a variant by its name, `x86-64-v2`, instead of the best that this machine runs.
     pub target: Option<&'a str>,
     /// Hashes the constants too.
     pub verify_constants: bool,
-    /// Reads constants into memory, where the file would be mapped.
+    /// Reads constants into memory instead of mapping the file.
     pub copy_constants: bool,
-    /// An Ed25519 key: refuses artifacts that are not signed with its secret key, verifies and copies constants.
+    /// An Ed25519 key: artifacts must be signed with its secret key; constants are then verified and copied.
     pub public_key: Option<&'a [u8; 32]>,
-    /// The text of a profile of this machine, by which products are then cut.
+    /// The text of a profile of this machine, by which matmuls then choose their tiling.
     pub cost_profile: Option<&'a str>,
 }
 
@@ -52,7 +52,7 @@ impl LoadOptions<'_> {
 }
 
 impl Executable {
-    /// Loads an artifact for the CPU. Artifacts are native code: loading one is trusting it like a shared library.
+    /// Loads an artifact for the CPU. Artifacts are native code: load only artifacts that you trust.
     pub fn load<P: AsRef<Path>>(path: P) -> Result<Executable> {
         Executable::load_with(path, &LoadOptions::default())
     }

@@ -50,7 +50,7 @@ class CpuBuild final : public backend::TargetBuild {
     return all;
   }
 
-  // Kernels, then the host program.
+  // One module per group of kernels; the last module is the host program.
   int modules() const override { return static_cast<int>(objects_.size()); }
 
   absl::Status Emit(int number) override {
@@ -66,7 +66,7 @@ class CpuBuild final : public backend::TargetBuild {
     return CompileObject(number, std::move(module));
   }
 
-  // With fewer versions as long as the image is above the bound.
+  // While the image exceeds the size bound: drops versions and returns the modules to emit again. Empty: done.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) override {
     TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(objects_, backend::HostEntries()));
     TAILOR_ASSIGN_OR_RETURN(const std::vector<backend::KernelCode> codes, ReadCode());
@@ -83,7 +83,7 @@ class CpuBuild final : public backend::TargetBuild {
   }
 
  private:
-  // From the schedules as they are now.
+  // Rebuilds kernels_ from the current schedules.
   void SetKernels() {
     kernels_.clear();
     for (size_t i = 0; i < program_.kernels.size(); ++i) {
@@ -111,7 +111,7 @@ class CpuBuild final : public backend::TargetBuild {
     return DumpPass(target_.name, number, absl::StrCat(name, ".s"), text.assembly);
   }
 
-  // The modules that hold any of `kernels`, and the host program's, which knows their versions.
+  // The modules that hold any of `kernels`, and the host program's module, which refers to their versions.
   std::vector<int> ModulesOf(const std::vector<int>& kernels) const {
     std::vector<int> numbers;
     for (int number = 0; number < static_cast<int>(kernel_modules_.size()); ++number) {
@@ -131,10 +131,10 @@ class CpuBuild final : public backend::TargetBuild {
     return codes;
   }
 
-  // How much of RtApi the host program calls.
+  // Bytes of RtApi that the host program uses.
   uint64_t ApiSize() const {
     if (host_.offers_products) return offsetof(RtApi, gemm) + sizeof(RtApi::gemm);
-    if (host_.grown_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
+    if (host_.growable_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
     return offsetof(RtApi, trace) + sizeof(RtApi::trace);
   }
 
@@ -165,7 +165,7 @@ class CpuBuild final : public backend::TargetBuild {
   host::HostEmission host_;
 };
 
-// Each once; those that need most of a machine first.
+// Each target once; the most demanding targets first.
 absl::StatusOr<std::vector<CpuTarget>> FindTargets(const std::vector<std::string>& names) {
   std::vector<CpuTarget> targets;
   for (const std::string& name : names) {
@@ -192,7 +192,7 @@ class CpuBackend final : public backend::Backend {
 
   TargetTraits Traits() const override { return targets_.front().traits; }
 
-  // A program without matmuls in bf16 gains nothing from levels that have instructions for them.
+  // Drops bf16 levels for a program without bf16 matmuls, which gains nothing from them.
   absl::Status KeepTargetsFor(const lower::LoweredProgram& program) override {
     if (MultipliesBF16(program)) return absl::OkStatus();
     std::vector<std::string> names;

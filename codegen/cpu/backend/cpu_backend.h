@@ -1,4 +1,4 @@
-// The backend of CPUs: one image of native code a target, kernels and host program together.
+// The CPU backend: one image of native code per target, kernels and host program linked together.
 #ifndef TAILOR_CODEGEN_CPU_BACKEND_CPU_BACKEND_H_
 #define TAILOR_CODEGEN_CPU_BACKEND_CPU_BACKEND_H_
 
@@ -11,8 +11,8 @@
 
 namespace tailor::cpu {
 
-// Of the targets named (FindCpuTarget, or "host": this machine's level), each once, those that need most of a machine
-// first. INVALID_ARGUMENT for a name that is unknown.
+// `names`: targets (FindCpuTarget), or "host" for this machine's level. Each target is built once, the most demanding
+// first. INVALID_ARGUMENT for an unknown name.
 absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names);
 
 }  // namespace tailor::cpu

@@ -1,6 +1,6 @@
-// The task functions of chains. Each link is a kernel function of its own, which finds in its argument block, for what
-// it shares with its neighbours, an address at which the whole tensor would have to begin so that the rows of the task
-// lie in this worker's scratch. Links thus compute what they would compute alone, to the bit.
+// Task functions of chains. Each link is a separate kernel function. For a buffer that it shares with its neighbours,
+// its argument block holds a virtual base address: where the whole tensor would begin if the task's rows lie in this
+// worker's scratch. So links compute the same bits as separate kernels.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -48,7 +48,7 @@ class ChainEmitter {
       PointAt(first);
       for (size_t i = 0; i < links.size(); ++i) {
         const bool matmul =
-            plan_.links()[i].plan.IsContraction();  // its tasks are those of the chain, the others' are rows
+            plan_.links()[i].plan.IsContraction();  // a matmul's task is the chain's task; other links' tasks are rows
         Value* task_end = b_.CreateAdd(task, b_.getInt64(1));
         b_.CreateCall(links[i],
                       {arguments_[i], matmul ? task : first, matmul ? task_end : end, /*worker=*/b_.getInt64(0)});
@@ -58,7 +58,7 @@ class ChainEmitter {
   }
 
  private:
-  // The blocks lie at the start of the scratch, what the links have of their own behind them.
+  // Blocks lie at the start of the scratch; the links' own scratch follows.
   void PlaceBlocks() {
     scratch_ = frame_.scratch;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -74,7 +74,7 @@ class ChainEmitter {
     }
   }
 
-  // The argument block of a link, but for the addresses that change from task to task.
+  // The argument block of a link, except for the addresses that change with the task.
   Value* FillArguments(size_t link, int first_fault) {
     const ChainLink& called = plan_.links()[link];
     const KernelSignature signature = KernelSignature::OnHost(called.plan, schedule_.links[link]);
@@ -92,7 +92,7 @@ class ChainEmitter {
     return slots;
   }
 
-  // The chain's own, but for what a link has of it.
+  // The chain's argument for a parameter of a link. Scratch and fault base are adjusted to the link.
   Value* Argument(const ChainLink& link, const KernelParameter& parameter, int first_fault) {
     switch (parameter.kind) {
       case KernelParameter::kBuffer:
@@ -102,7 +102,7 @@ class ChainEmitter {
       case KernelParameter::kScratch:
         return scratch_;
       case KernelParameter::kScratchBytes:
-        return b_.getInt64(0);  // the address is this worker's
+        return b_.getInt64(0);  // the address is already this worker's
       case KernelParameter::kFaultBase:
         return b_.CreateAdd(frame_.Get(parameter.kind), b_.getInt64(first_fault));
       default:
@@ -114,7 +114,7 @@ class ChainEmitter {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, number, "slot");
   }
 
-  // The blocks hold rows from `first` on.
+  // Points the links at the blocks, which hold rows from `first` on.
   void PointAt(Value* first) {
     for (const Block& block : blocks_) {
       Value* offset = b_.CreateNeg(b_.CreateMul(first, block.row_bytes), "origin.offset");
@@ -137,7 +137,7 @@ class ChainEmitter {
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
   llvm::Function* function_;
-  gemm::EvenTiling tiling_;  // of the rows: that of the matmuls
+  gemm::EvenTiling tiling_;  // of the rows, shared with the matmuls
   Value* scratch_ = nullptr;
   std::vector<Block> blocks_;
   std::vector<std::pair<int, Value*>> shared_;  // argument slots that hold a block's address

@@ -1,4 +1,4 @@
-// Chains of contractions and loops on CPUs: one task takes a block of rows through all links.
+// Emits chains of contractions and loops on CPUs: one task takes a block of rows through all links.
 #ifndef TAILOR_CODEGEN_CPU_CHAIN_EMIT_CHAIN_H_
 #define TAILOR_CODEGEN_CPU_CHAIN_EMIT_CHAIN_H_
 

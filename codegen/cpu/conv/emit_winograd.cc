@@ -1,8 +1,8 @@
-// The task functions of products by Winograd's algorithm. A task is a block of tiles of one image and a block of
-// columns. Channel by channel it fills a box with its part of the image and turns that into points; then, a group of
-// panels at a time, micro-kernels multiply the points with those of the weights, the products' sums become results,
-// and the epilogue (TileEpilogue) runs over them. Blocks of tiles run fastest, so that consecutive tasks find the
-// weights in cache.
+// Task functions of Winograd convolutions. A task is one block of tiles of one image times one block of columns. Per
+// channel, it fills the staging buffer with its part of the image and transforms that into points. Then, one group of
+// panels at a time, micro-kernels multiply the points by those of the weights, the products are transformed into
+// results, and the epilogue (TileEpilogue) runs over them. Blocks of tiles run fastest, so that consecutive tasks find
+// the weights in cache.
 #include "codegen/cpu/conv/emit_winograd.h"
 
 #include <array>
@@ -70,22 +70,22 @@ class WinogradEmitter {
   }
 
  private:
-  // Along one side of the image.
+  // The tiling of one side of the image.
   struct Tiling {
     Value* results;
     EvenTiling blocks;  // of tiles
   };
-  // Of the current task along one side, in tiles.
+  // The current task's block along one side, in tiles.
   struct Block {
     Value* first;
     Value* count;
-    Value* results;  // those that exist
+    Value* results;  // clipped to the image
   };
 
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
   Value* Smaller(Value* x, Value* y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
-  Value* Product(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
+  Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
   Value* DimSize(const tailor::DimSize& dim_size) { return frame_.DimSizeValue(b_, dim_size); }
   const tailor::DimSize& ImageDimSize(int dim) const { return plan_.buffers[c_.lhs.ref].dims[dim]; }
   Value* Scratch(int64_t offset) { return b_.CreateConstInBoundsGEP1_64(element_, frame_.scratch, offset); }
@@ -93,7 +93,7 @@ class WinogradEmitter {
   Value* Load(Value* address, int align) { return b_.CreateAlignedLoad(lanes_, address, llvm::Align(align)); }
   int VectorBytes() const { return schedule_.lanes * SizeOf(DType::kF32); }
 
-  // How this launch's images are cut; ScheduleWinograd counts the blocks alike.
+  // Tilings of this launch's images; ScheduleWinograd counts the same blocks.
   void EmitTilings() {
     const auto results = [&](int dim) {
       Value* inside = b_.CreateSub(DimSize(ImageDimSize(dim)), I64(kWinogradWindow - 1));
@@ -110,14 +110,14 @@ class WinogradEmitter {
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
     channels_ = I64(tile_.depth);
-    panel_stride_ = Product(channels_, kPanelColumns);
+    panel_stride_ = Times(channels_, kPanelColumns);
     point_stride_ = b_.CreateMul(panels_, panel_stride_, "point.stride");
   }
 
   Block BlockOf(const Tiling& tiling, Value* index) {
     Block block{.first = tiling.blocks.Start(b_, index), .count = tiling.blocks.Size(b_, index)};
-    Value* left = b_.CreateSub(tiling.results, Product(block.first, kWinogradResults));
-    block.results = Smaller(left, Product(block.count, kWinogradResults));
+    Value* left = b_.CreateSub(tiling.results, Times(block.first, kWinogradResults));
+    block.results = Smaller(left, Times(block.count, kWinogradResults));
     return block;
   }
 
@@ -144,7 +144,7 @@ class WinogradEmitter {
       TileSums results;
       results.panel = groups_.Start(b_, group);
       results.panels = groups_.Size(b_, group);
-      Value* width = Product(results.panels, kPanelColumns);
+      Value* width = Times(results.panels, kPanelColumns);
       EmitLoop(b_, I64(0), I64(kWinogradPoints), 1, "point", [&](Value* point) { EmitPoint(group, point, width); });
       EmitResults(width);
       EmitEpilogue(results, width);
@@ -153,13 +153,13 @@ class WinogradEmitter {
 
   // ---- The image ----
 
-  // Points of all channels: [16][C][tiles]. Beyond the image, and beyond a channel's tiles, is anything: no result that
-  // exists is of it.
+  // Points of all channels: [16][C][tiles]. Elements beyond the image, and beyond a channel's tiles, are arbitrary: no
+  // existing result depends on them.
   void EmitImage() {
-    Value* columns = b_.CreateAdd(Product(x_.count, kWinogradResults), I64(kWinogradStagingMargin), "staging.columns");
+    Value* columns = b_.CreateAdd(Times(x_.count, kWinogradResults), I64(kWinogradStagingMargin), "staging.columns");
     Value* staging = Scratch(scratch_.staging);
     const auto range = [&](const Block& block) {
-      Value* low = Product(block.first, kWinogradResults);
+      Value* low = Times(block.first, kWinogradResults);
       return IndexRange{low, b_.CreateAdd(low, b_.CreateAdd(block.results, I64(kWinogradWindow - 2)))};
     };
     scalars_->SetAxis(c_.m, I64(0));
@@ -170,21 +170,21 @@ class WinogradEmitter {
       EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes,
                       {{image_index, image_index}, {channel, channel}, y, x},
                       {staging, {image_index, channel, y.low, x.low}, {I64(0), I64(0), columns, I64(1)}});
-      Value* points = At(Scratch(scratch_.image), Product(channel, scratch_.channel_stride));
+      Value* points = At(Scratch(scratch_.image), Times(channel, scratch_.channel_stride));
       EmitLoop(b_, I64(0), y_.count, 1, "tile.row", [&](Value* row) {
-        Value* from = At(staging, b_.CreateMul(Product(row, kWinogradResults), columns));
+        Value* from = At(staging, b_.CreateMul(Times(row, kWinogradResults), columns));
         Value* to = At(points, b_.CreateMul(row, x_.count));
         EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile",
-                 [&](Value* tile) { EmitPoints(At(from, Product(tile, kWinogradResults)), columns, At(to, tile)); });
+                 [&](Value* tile) { EmitPoints(At(from, Times(tile, kWinogradResults)), columns, At(to, tile)); });
       });
     });
   }
 
-  // Side by side tiles, as many as there are lanes: of 4 x 4 elements d, points B^T d B.
+  // Transforms `lanes` adjacent tiles: the points of a 4 x 4 tile d are B^T d B.
   void EmitPoints(Value* from, Value* columns, Value* to) {
     std::array<Side, kWinogradSide> d;  // by row, then column of a tile
     for (int row = 0; row < kWinogradSide; ++row) {
-      Value* at = At(from, Product(columns, row));
+      Value* at = At(from, Times(columns, row));
       for (int pair = 0; pair < kWinogradSide; pair += 2) {
         Value* low = Load(b_.CreateConstGEP1_64(element_, at, pair), SizeOf(DType::kF32));
         Value* high = Load(b_.CreateConstGEP1_64(element_, at, pair + schedule_.lanes), SizeOf(DType::kF32));
@@ -215,7 +215,7 @@ class WinogradEmitter {
 
   // ---- Products and results ----
 
-  // products[point][tile][panels * 16] = points of the tiles times those of the weights.
+  // products[point][tile][panels * 16] = points of the tiles times points of the weights.
   void EmitPoint(Value* group, Value* point, Value* width) {
     Value* panel = groups_.Start(b_, group);
     Value* weights = frame_.buffers[c_.rhs.ref];
@@ -228,33 +228,32 @@ class WinogradEmitter {
                             b_.CreateSelect(done, groups_.Start(b_, b_.CreateAdd(group, I64(1))), panel));
     Value* log_tiles = b_.CreateSub(
         I64(63), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {rows_.tiles, b_.getTrue()}));
-    // The tiles share in fetching the panels that come next.
+    // The row tiles share the prefetch of the next panels.
     Value* step = b_.CreateLShr(I64(kPanelColumns * SizeOf(DType::kF32)), log_tiles, "ahead.step");
     Value* share = b_.CreateMul(channels_, step);
     Value* rhs = At(weights, panels_of(point, panel));
     Value* ahead = b_.CreateGEP(element_, weights, next);
-    Value* lhs = At(Scratch(scratch_.image), Product(point, scratch_.image_stride));
-    Value* products = At(Scratch(scratch_.products), Product(point, scratch_.product_stride));
+    Value* lhs = At(Scratch(scratch_.image), Times(point, scratch_.image_stride));
+    Value* products = At(Scratch(scratch_.products), Times(point, scratch_.product_stride));
     EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
       Value* row = rows_.Start(b_, index);
       micro_kernels_.EmitCall(b_, rows_.Size(b_, index), groups_.Size(b_, group),
                               {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
                                At(products, b_.CreateMul(row, width)), b_.getFalse(),
                                b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
-                               Product(panel_stride_, SizeOf(DType::kF32)), step});
+                               Times(panel_stride_, SizeOf(DType::kF32)), step});
     });
   }
 
-  // results[2 * row of tiles + i][2 * tile + j][panels * 16] = A^T products A.
+  // results[2 * tile row + i][2 * tile + j][panels * 16] = A^T products A.
   void EmitResults(Value* width) {
-    Value* row_stride = b_.CreateMul(Product(x_.count, kWinogradResults), width, "row.stride");
+    Value* row_stride = b_.CreateMul(Times(x_.count, kWinogradResults), width, "row.stride");
     EmitLoop(b_, I64(0), y_.count, 1, "results.row", [&](Value* row) {
       EmitLoop(b_, I64(0), x_.count, 1, "results.tile", [&](Value* tile) {
         Value* from =
             At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.count), tile), width));
-        Value* to =
-            At(Scratch(scratch_.results),
-               Product(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
+        Value* to = At(Scratch(scratch_.results),
+                       Times(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
         EmitLoop(b_, I64(0), width, schedule_.lanes, "results.lanes",
                  [&](Value* column) { EmitTileOfResults(At(from, column), At(to, column), row_stride, width); });
       });
@@ -275,7 +274,7 @@ class WinogradEmitter {
     }
     for (int row = 0; row < kWinogradResults; ++row) {
       const auto [first, second] = ResultsOfSide(sums[row]);
-      Value* at = At(to, Product(row_stride, row));
+      Value* at = At(to, Times(row_stride, row));
       b_.CreateAlignedStore(first, at, llvm::Align(VectorBytes()));
       b_.CreateAlignedStore(second, At(at, width), llvm::Align(VectorBytes()));
     }
@@ -285,15 +284,15 @@ class WinogradEmitter {
     return {b_.CreateFAdd(b_.CreateFAdd(m[0], m[1]), m[2]), b_.CreateFSub(b_.CreateFSub(m[1], m[2]), m[3])};
   }
 
-  // Row by row of the image, or at once where its rows follow one another here as they do there.
+  // Runs the epilogue per image row, or once where the block spans whole image rows, which are then contiguous.
   void EmitEpilogue(TileSums& results, Value* width) {
-    Value* stride = Product(x_.count, kWinogradResults);
+    Value* stride = Times(x_.count, kWinogradResults);
     Value* at_once = b_.CreateICmpEQ(stride, across_.results, "at.once");
     Value* length = b_.CreateSelect(at_once, b_.CreateMul(y_.results, stride), x_.results, "run");
     Value* runs = b_.CreateSelect(at_once, I64(1), y_.results, "runs");
     EmitLoop(b_, I64(0), runs, 1, "run", [&](Value* run) {
-      Value* y = b_.CreateAdd(Product(y_.first, kWinogradResults), run);
-      results.row = b_.CreateAdd(b_.CreateMul(y, across_.results), Product(x_.first, kWinogradResults), "row");
+      Value* y = b_.CreateAdd(Times(y_.first, kWinogradResults), run);
+      results.row = b_.CreateAdd(b_.CreateMul(y, across_.results), Times(x_.first, kWinogradResults), "row");
       results.rows = length;
       results.address = At(Scratch(scratch_.results), b_.CreateMul(b_.CreateMul(run, stride), width));
       epilogue_->Emit(results);
@@ -307,7 +306,7 @@ class WinogradEmitter {
   const EmitTarget& target_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
-  const int pieces_;  // registers that 16 sums fill
+  const int pieces_;  // registers per 16 sums
   const WinogradScratch scratch_;
   llvm::Type* element_;
   llvm::Type* lanes_;
@@ -320,7 +319,7 @@ class WinogradEmitter {
   Tiling across_, down_;
   Value *panels_ = nullptr, *panel_blocks_ = nullptr;
   Value *channels_ = nullptr, *panel_stride_ = nullptr, *point_stride_ = nullptr;
-  // Of the current task.
+  // State of the current task.
   Block x_, y_;
   EvenTiling rows_, groups_;
 };

@@ -1,4 +1,4 @@
-// 3 x 3 convolutions by Winograd's F(2x2, 3x3) on CPUs (codegen/cpu/conv/winograd.h).
+// Emits 3 x 3 convolutions by Winograd's F(2x2, 3x3) on CPUs (codegen/cpu/conv/winograd.h).
 #ifndef TAILOR_CODEGEN_CPU_CONV_EMIT_WINOGRAD_H_
 #define TAILOR_CODEGEN_CPU_CONV_EMIT_WINOGRAD_H_
 

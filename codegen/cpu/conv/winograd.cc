@@ -8,7 +8,7 @@
 namespace tailor::gemm {
 namespace {
 
-// An odd number of cache lines: what lies so far apart falls into different sets.
+// Rounds up to an odd number of cache lines, so that elements a stride apart fall into different cache sets.
 int64_t OddLines(int64_t elements) {
   constexpr int64_t kLine = 16;
   return ((elements + kLine - 1) / kLine | 1) * kLine;
@@ -22,7 +22,7 @@ WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, 
   s.channel_stride = OddLines(s.tiles + kPanelColumns);
   s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
-  // A block of one column of tiles has the largest box.
+  // A block one tile wide has the largest staging buffer.
   const int64_t staging = (2 * s.tiles + 2) * (2 + kWinogradStagingMargin);
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };

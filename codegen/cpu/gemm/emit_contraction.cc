@@ -1,7 +1,7 @@
-// The task functions of matmuls. A task is a block of columns and a block of rows of one batch index. Rows run
-// fastest, so that consecutive tasks find their panels in cache, and where batch indices share panels those run next.
-// Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
-// while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
+// Task functions of matmuls. A task is one block of rows times one block of columns, of one batch index. Rows run
+// fastest, so that consecutive tasks find their panels in cache; batch indices that share panels run next. Within a
+// task, micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
+// while they are in cache. The task, tile or thread of an element never changes the order of its sum.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
-#include "codegen/cpu/gemm/tile_fetches.h"
+#include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
@@ -41,7 +41,7 @@ class ContractionEmitter {
         b_(module.getContext()),
         pieces_(kPanelColumns / schedule.lanes) {}
 
-  // Everything that versions share: strides, and the micro-kernels that some dim sizes need.
+  // Shared by all versions: strides, and the micro-kernels that some dim sizes need.
   absl::Status Prepare(const std::string& name) {
     TAILOR_ASSIGN_OR_RETURN(lhs_form_, FormOfLhs(plan_, c_));
     MicroKernel kernel;
@@ -56,13 +56,13 @@ class ContractionEmitter {
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
       kernel.rows = rows;
       kernel.panels = panels;
-      kernel.fetch_ahead = TileFetches::InMicroKernels(plan_, c_, tile_, rows);
+      kernel.fetch_ahead = TilePrefetch::InMicroKernels(plan_, c_, tile_, rows);
       micro_kernels_.Add(kernel, target_, name, module_);
       KeepSums(rows, panels);
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
-    if (KeepsRows()) {
-      KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
+    if (KeepsRowSums()) {
+      KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : tile_.panels);
       for (const MatmulTiling& tiling : tile_.tilings) KeepSums(tiling.task_rows, tiling.panels);
     }
     return absl::OkStatus();
@@ -78,8 +78,9 @@ class ContractionEmitter {
     tile_memory_ = tile;
     lhs_.emplace(b_, plan_, c_, lhs_form_, schedule_, depth_blocks_, frame_, *scalars_);
     epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
-    Value* own_ahead = EmitTilings();
-    fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_, own_ahead);
+    Value* own_prefetch_distance = EmitTilings();
+    fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_,
+                     own_prefetch_distance);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
   }
@@ -94,7 +95,7 @@ class ContractionEmitter {
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
 
-  // How this launch's dim sizes are cut; the numbers of blocks are those of Schedule::tasks. Returns Cut::ahead.
+  // Tilings of this launch's dim sizes; the block counts match Schedule::tasks. Returns CostProfile::ahead.
   Value* EmitTilings() {
     Value* m = AxisDimSize(c_.m);
     Value* n = AxisDimSize(c_.n);
@@ -123,7 +124,7 @@ class ContractionEmitter {
             .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
   }
 
-  // From the launch's TilingWord.
+  // Unpacks the launch's TilingWord.
   Tiling ChosenTiling() {
     const auto field = [&](int first, int bits, const char* name) -> Value* {
       return b_.CreateAnd(b_.CreateLShr(frame_.Get(KernelParameter::kTiling), first), I64((int64_t{1} << bits) - 1),
@@ -138,7 +139,7 @@ class ContractionEmitter {
             .ahead = field(kAheadBit, kAheadBits, "ahead")};
   }
 
-  // Rows of a panel: the depth, whole pairs of it where pairs lie together.
+  // Rows of a panel: K, rounded up to whole pairs in the pair layout.
   Value* EmitPanelRows() {
     Value* depth = AxisDimSize(c_.k);
     if (plan_.buffers[c_.rhs.ref].layout != ConstantLayout::kPairPanels16) return depth;
@@ -153,8 +154,7 @@ class ContractionEmitter {
     return std::none_of(c_.rhs.args.begin(), c_.rhs.args.end(), depends);
   }
 
-  // The blocks that task number `task` works on, and the batch axes' values. Tasks that read the same panels follow one
-  // another.
+  // The blocks of task `task`, and the batch axes' values. Tasks that read the same panels are consecutive.
   void EmitBlocks(Value* task) {
     row_block_ = b_.CreateURem(task, row_blocks_, "row.block");
     Value* rest = b_.CreateUDiv(task, row_blocks_);
@@ -199,7 +199,7 @@ class ContractionEmitter {
     if (!depth_blocks_) {
       EmitLhsPart(I64(0));
       for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
-    } else if (KeepsGroups()) {
+    } else if (KeepsAllSums()) {
       for_depths([&](Value* k) {
         EmitLhsPart(k);
         for_groups([&](Value* group) { EmitRowTiles(group, k); });
@@ -210,16 +210,16 @@ class ContractionEmitter {
     }
   }
 
-  // What the task reads of the lhs in the part of K from `k` on.
+  // Prepares what the task reads of the lhs in the part of K from `k` on.
   void EmitLhsPart(Value* k) { lhs_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
 
-  // Of the part of K from `k` on.
+  // Length of the part of K from `k` on.
   Value* EmitDepth(Value* k) {
     Value* depth = b_.CreateSub(AxisDimSize(c_.k), k, "depth");
     return depth_blocks_ ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth)) : depth;
   }
 
-  // Where the rhs of the current batch index starts.
+  // Address of the rhs at the current batch index.
   void EmitRhsAddress() {
     const Buffer& rhs = plan_.buffers[c_.rhs.ref];
     Value* offset = I64(0);
@@ -234,14 +234,14 @@ class ContractionEmitter {
     return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), base, offset, name);
   }
 
-  // Whether sums of all the task's rows are kept until the last of them are finished: K runs in parts, or the epilogue
+  // Whether the sums of all rows of the task are kept until they are finished: K runs in parts, or the epilogue runs
   // along rows.
-  bool KeepsRows() const { return depth_blocks_ || AlongRows(); }
-  // Those of all its columns too: what is made ready for a part of K serves them all.
-  bool KeepsGroups() const { return depth_blocks_ && lhs_form_.tables; }
+  bool KeepsRowSums() const { return depth_blocks_ || AlongRows(); }
+  // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups.
+  bool KeepsAllSums() const { return depth_blocks_ && lhs_form_.tables; }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
-  // All row tiles of the task against one group of panels, for K from `k` to the end of its part.
+  // All row tiles of the task times one group of panels, for K from `k` to the end of its part.
   void EmitRowTiles(Value* group, Value* k) {
     MatmulTile tile;
     tile.panel = groups_.Start(b_, group);
@@ -251,7 +251,7 @@ class ContractionEmitter {
     Value* done = b_.getTrue();
     if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisDimSize(c_.k), "done");
     Value* group_sums = tile_memory_;
-    if (KeepsGroups()) {
+    if (KeepsAllSums()) {
       Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
       Value* offset = b_.CreateMul(panels_before, I64(WholeLanes(tile_.task_rows) * kPanelColumns));
       group_sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "group.sums");
@@ -261,7 +261,7 @@ class ContractionEmitter {
       tile.rows = rows_.Size(b_, index);
       tile.address = group_sums;
       tile.number = b_.CreateSub(index, task_.first_tile, "number");
-      if (KeepsRows()) {
+      if (KeepsRowSums()) {
         Value* offset = b_.CreateMul(b_.CreateSub(tile.row, task_.first), width);
         tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
@@ -280,7 +280,7 @@ class ContractionEmitter {
     Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, rhs_.stride), b_.CreateMul(k, I64(kPanelColumns)));
     Value* depth = EmitDepth(k);
     Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_.address, rhs_offset, "rhs.tile");
-    const TileFetches::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs_, k, depth);
+    const TilePrefetch::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs_, k, depth);
     const LhsOperand::Arguments lhs = lhs_->At(tile.row, k);
     Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   rhs,
                           rhs_.stride,   depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
@@ -288,33 +288,33 @@ class ContractionEmitter {
     micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
   }
 
-  KernelPlan plan_;  // a copy, for strides are expressions of their own
+  KernelPlan plan_;  // a copy: strides are added as expressions
   const Contraction& c_;
   const Schedule& schedule_;
   const ContractionTile tile_;
   const EmitTarget& target_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
-  const int pieces_;  // registers that 16 sums fill
+  const int pieces_;  // registers per 16 sums
 
   LhsForm lhs_form_;
   MicroKernels micro_kernels_;
   int64_t tile_sums_ = kPanelColumns;
-  bool depth_blocks_ = false;  // K may be longer than one block
+  bool depth_blocks_ = false;  // K may be longer than one part, tile.depth
 
   // Values of the function being emitted.
   KernelFrame frame_;
   std::optional<ScalarEmitter> scalars_;
   std::optional<LhsOperand> lhs_;
   std::optional<TileEpilogue> epilogue_;
-  std::optional<TileFetches> fetches_;
+  std::optional<TilePrefetch> fetches_;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
   EvenTiling rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value* batch_stride_ = nullptr;
   PackedRhs rhs_;
-  // Of the current task.
+  // State of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
   TaskRows task_;
   Value* first_panel_ = nullptr;

@@ -1,4 +1,4 @@
-// Matmuls on CPUs.
+// Emits matmuls on CPUs.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_EMIT_CONTRACTION_H_
 #define TAILOR_CODEGEN_CPU_GEMM_EMIT_CONTRACTION_H_
 

@@ -24,7 +24,7 @@ class StagingFiller {
   void Emit() { EmitDim(0, nullptr); }
 
  private:
-  // `first`: of the lanes, within their loop.
+  // `first`: index of the first lane, within the loop over lanes.
   void EmitDim(size_t dim, Value* first) {
     if (dim == fill_.indices.size()) return EmitStore(first);
     const Expr& index = plan_.exprs[fill_.indices[dim]];

@@ -1,4 +1,5 @@
-// In IR: fills a box, the part of a tensor that a task of a matmul reads, with what the plan's stage for it computes.
+// Emits IR that fills a staging buffer: the part of a tensor that one matmul task reads, computed by the plan's fill
+// stage.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_FILL_STAGING_H_
 #define TAILOR_CODEGEN_CPU_GEMM_FILL_STAGING_H_
 
@@ -9,20 +10,20 @@
 
 namespace tailor::gemm {
 
-// Indices along one dim, both included.
+// Range of indices along one dim, both ends included.
 struct IndexRange {
   llvm::Value* low;
   llvm::Value* high;
 };
 
 struct StagingBuffer {
-  llvm::Value* base;                  // the address of the element that `starts` names
-  std::vector<llvm::Value*> starts;   // in the tensor, per dim
-  std::vector<llvm::Value*> strides;  // in elements, per dim
+  llvm::Value* base;                  // address of the element with index `starts`
+  std::vector<llvm::Value*> starts;   // per dim: first index, in the tensor
+  std::vector<llvm::Value*> strides;  // per dim, in elements
 };
 
-// Requires contraction.fill >= 0, values of the axes that the fill does not set, and ranges that are not empty. Loops
-// are in the order of the dims, and `lanes` of them run along the last: a tensor is read in runs of memory.
+// Requires contraction.fill >= 0, non-empty ranges, and values of all axes that the fill does not set. Loops follow the
+// order of the dims; `lanes` elements run along the last dim, so that the tensor is read in contiguous runs.
 void EmitFillStaging(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
                      const KernelFrame& frame, ScalarEmitter& scalars, int lanes, const std::vector<IndexRange>& ranges,
                      const StagingBuffer& staging);

@@ -13,12 +13,12 @@ namespace {
 
 using llvm::Value;
 
-// Offsets that are written together, some of which may be beyond the last row's.
+// Row offsets per vector store; the last store may write past the last row's entry.
 constexpr int kTableLanes = 8;
 
 bool IsDimSize(const KernelPlan& plan, ExprId id) { return plan.exprs[id].kind == ExprKind::kDimSize; }
 
-// Whether the value is a part that depends on m plus one that depends on k, and simple enough to bound.
+// Whether the value is a part in m plus a part in k, and simple enough to bound.
 bool IsSeparable(const KernelPlan& plan, const Contraction& c, ExprId id) {
   const bool of_m = DependsOn(plan, id, c.m), of_k = DependsOn(plan, id, c.k);
   if (!of_m && !of_k) return true;
@@ -49,7 +49,7 @@ struct SlotArithmetic {
   static SlotExpr Add(const SlotExpr& a, const SlotExpr& b) { return a + b; }
   static SlotExpr Mul(const SlotExpr& a, const SlotExpr& b) { return a * b; }
   static SlotExpr CeilDiv(const SlotExpr& a, const SlotExpr& b) {
-    return SlotExpr::FloorDiv(a + b - 1, SlotExpr::Max(b, 1));  // of an empty tensor
+    return SlotExpr::FloorDiv(a + b - 1, SlotExpr::Max(b, 1));  // 0 in an empty tensor
   }
   static SlotExpr Min(const SlotExpr& a, const SlotExpr& b) { return SlotExpr::Min(a, b); }
 };
@@ -149,7 +149,7 @@ Value* LhsOperand::EmitStride(const std::vector<ExprId>& coefficients) {
   return sum;
 }
 
-// In elements from base_.
+// Offset in elements from base_.
 Value* LhsOperand::EmitOffset(Value* m, Value* k) {
   scalars_.SetAxis(c_.m, m);
   scalars_.SetAxis(c_.k, k);
@@ -166,7 +166,7 @@ Value* LhsOperand::Shorter(Value* a, Value* b) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b, nullptr, "run");
 }
 
-// Where a digit of m carries its run ends: divisions are for the first row of a run.
+// A run of rows ends where a digit of m carries, so divisions are emitted once per run.
 LhsOperand::Run LhsOperand::EmitRunOfRows(ExprId id) {
   const Expr& e = plan_.exprs[id];
   if (!DependsOn(plan_, id, c_.m)) return {I64(0), nullptr};
@@ -190,7 +190,7 @@ LhsOperand::Run LhsOperand::EmitRunOfRows(ExprId id) {
     default:
       break;
   }
-  // A digit of m: the quotient stays and the remainder grows until it is complete.
+  // A digit of m: within a run the quotient is constant, and the remainder grows until it wraps.
   const auto* slope = llvm::dyn_cast<llvm::ConstantInt>(a.slope);
   if (slope != nullptr && slope->isZero()) return {I64(0), a.remaining};
   Value* slope_of_digit = e.kind == ExprKind::kIndexMod ? a.slope : I64(0);
@@ -201,7 +201,7 @@ LhsOperand::Run LhsOperand::EmitRunOfRows(ExprId id) {
   return {slope_of_digit, Shorter(a.remaining, remaining)};
 }
 
-// Of rows first, first + 1, ...: their offsets at `k`.
+// row_table_[i] = offset of row first + i at `k`.
 void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
   llvm::SmallVector<llvm::Constant*, kTableLanes> numbers;
   for (int i = 0; i < kTableLanes; ++i) numbers.push_back(b_.getInt64(i));
@@ -218,13 +218,13 @@ void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
       Value* steps = b_.CreateAdd(splat(j), llvm::ConstantVector::get(numbers));
       Value* entries = b_.CreateAdd(splat(offset), b_.CreateMul(steps, splat(run.slope)), "row.offsets");
       Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, b_.CreateAdd(i, j), "entry");
-      b_.CreateAlignedStore(entries, entry, llvm::Align(8));  // beyond the run too: the next one comes after it
+      b_.CreateAlignedStore(entries, entry, llvm::Align(8));  // may write past the run; the next run overwrites it
     });
     return b_.CreateAdd(i, run.remaining, "next.run");
   });
 }
 
-// Of the steps of K from `k` on: how much further from any row's offset at `k` they lie.
+// depth_table_[i] = offset of k + i relative to that of `k`, equal for all rows.
 void LhsOperand::EmitDepthTable(Value* count, Value* k) {
   Value* origin = EmitOffset(I64(0), k);
   EmitLoop(b_, I64(0), count, 1, "depth.entry", [&](Value* i) {
@@ -271,7 +271,7 @@ Value* LhsOperand::AddressOf(Value* row, Value* k) {
   return b_.CreateGEP(MemoryType(b_.getContext(), buffer_.dtype, 1), base_, offset, "lhs.tile");
 }
 
-// The least and the largest value, as m and k run over ranges.
+// Least and greatest value of an index, for m and k within the ranges.
 IndexRange LhsOperand::EmitRange(ExprId id, const IndexRange& m, const IndexRange& k) {
   const Expr& e = plan_.exprs[id];
   if (!DependsOn(plan_, id, c_.m) && !DependsOn(plan_, id, c_.k)) {
@@ -290,7 +290,7 @@ IndexRange LhsOperand::EmitRange(ExprId id, const IndexRange& m, const IndexRang
       return {b_.CreateAdd(a.low, c.low, "low"), b_.CreateAdd(a.high, c.high, "high")};
     case ExprKind::kIndexSub:
       return {b_.CreateSub(a.low, c.high, "low"), b_.CreateSub(a.high, c.low, "high")};
-    case ExprKind::kIndexMul: {  // one factor is a number, which may be negative
+    case ExprKind::kIndexMul: {  // one factor is independent of m and k, perhaps negative
       Value *x = b_.CreateMul(a.low, c.low), *y = b_.CreateMul(a.high, c.high);
       return {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y, nullptr, "low"),
               b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y, nullptr, "high")};
@@ -302,7 +302,7 @@ IndexRange LhsOperand::EmitRange(ExprId id, const IndexRange& m, const IndexRang
   Value* low = b_.CreateUDiv(a.low, divisor, "low");
   Value* high = b_.CreateUDiv(a.high, divisor, "high");
   if (e.kind == ExprKind::kIndexFloorDiv) return {low, high};
-  Value* once = b_.CreateICmpEQ(low, high, "once");  // the remainders do not begin anew within the range
+  Value* once = b_.CreateICmpEQ(low, high, "once");  // the remainder does not wrap within the range
   return {b_.CreateSelect(once, b_.CreateURem(a.low, divisor), I64(0), "low"),
           b_.CreateSelect(once, b_.CreateURem(a.high, divisor), b_.CreateSub(divisor, I64(1)), "high")};
 }

@@ -1,7 +1,8 @@
-// The lhs of a matmul as micro-kernels read it: affine in m and k, or at the sum of two offsets, one of m
-// and one of k, which tables hold (the implicit product of MikPoly section 4: windows are never in memory as columns).
-// A plan that fills a box has the part of a tensor that a task reads computed into scratch first, as that of the
-// prologue which the matmul's schedule reaches (TSCompiler section 5.2): a padded image is never in memory either.
+// The lhs of a matmul as micro-kernels read it: affine in m and k, or at the sum of a row offset and a depth offset
+// from tables. The tables make the matmul of a convolution implicit (MikPoly section 4): windows are never copied to
+// columns. With a fill, the part of the tensor that a task reads is first computed into a staging buffer in scratch:
+// the part of the prologue that the matmul's schedule reaches (TSCompiler section 5.2). So a padded image never exists
+// in memory.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_LHS_OPERAND_H_
 #define TAILOR_CODEGEN_CPU_GEMM_LHS_OPERAND_H_
 
@@ -15,39 +16,38 @@
 
 namespace tailor::gemm {
 
-// How the operand's elements lie.
+// How the operand's elements are addressed.
 struct LhsForm {
   std::vector<ExprId> row_coefficients, depth_coefficients;  // as LoadCoefficients gives them; empty with tables
   bool tables = false;
   bool unit_depth_stride = false;
 };
-// INTERNAL where an index is no sum of one part that depends on m and one that depends on k. Adds expressions to
-// `plan`.
+// INTERNAL if an index is not a sum of a part in m and a part in k. Adds expressions to `plan`.
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& contraction);
 
-// Bytes of scratch that a worker's box takes, over slots as Schedule::scratch_bytes; 0 without one.
+// Bytes of a worker's staging buffer, over slots as Schedule::scratch_bytes; 0 without a fill.
 SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 
-// In IR, within one kernel function. Borrows all.
+// Emits the accesses to the lhs within one kernel function. Borrows all arguments.
 class LhsOperand {
  public:
-  // What a micro-kernel is called with.
+  // The lhs arguments of a micro-kernel.
   struct Arguments {
     llvm::Value* address;
-    llvm::Value* rows;    // a stride, or the address of a table
+    llvm::Value* rows;    // stride in elements, or address of a table
     llvm::Value* depths;  // likewise
   };
 
-  // Emits into the entry block, where `b` stands. K runs in parts of tile.depth where `depth_blocks`, else at once.
+  // Emits into the entry block, where `b` stands. With `depth_blocks` K runs in parts of tile.depth, else in one part.
   LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const LhsForm& form,
              const Schedule& schedule, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars);
 
-  // Emits what a task does before micro-kernels run on `depth` steps of K from `k` on: the batch axes have their
-  // values, and the task's rows are [row, row + rows).
+  // Emits a task's preparation for micro-kernels on `depth` steps of K from `k` on. The batch axes must have their
+  // values; the task's rows are [row, row + rows).
   void EmitPart(llvm::Value* row, llvm::Value* rows, llvm::Value* k, llvm::Value* depth);
-  // For micro-kernels whose first row is `row` and which begin at the `k` of the part.
+  // Arguments of micro-kernels that begin at row `row` and at `k`, the begin of the part.
   Arguments At(llvm::Value* row, llvm::Value* k);
-  // An address of what row `row` reads at `k`, and what lies after it; without tables alone. It may lie beyond.
+  // Address of row `row` at `k`; only without tables. May lie beyond the operand.
   llvm::Value* AddressOf(llvm::Value* row, llvm::Value* k);
 
  private:
@@ -55,8 +55,8 @@ class LhsOperand {
   void EmitStrides();
   llvm::Value* EmitStride(const std::vector<ExprId>& coefficients);
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);
-  // How an index grows from the row that m is to the next ones: by `slope` for each of `remaining` rows, this one
-  // included (null: all).
+  // How an index grows from the current row to the next ones: by `slope` per row, for `remaining` rows, the current one
+  // included (null: for all).
   struct Run {
     llvm::Value* slope;
     llvm::Value* remaining;
@@ -77,11 +77,11 @@ class LhsOperand {
   const bool depth_blocks_;
   const KernelFrame& frame_;
   ScalarEmitter& scalars_;
-  const Buffer& buffer_;  // that is read: in memory, or the box
+  const Buffer& buffer_;  // that is read: the tensor in memory, or the staging buffer
 
   std::vector<llvm::Value*> strides_;  // per dim of buffer_, in elements
-  std::vector<llvm::Value*> starts_;   // of the box in the tensor, per dim
-  llvm::Value* base_ = nullptr;        // address of the element that starts_ names
+  std::vector<llvm::Value*> starts_;   // of the staging buffer in the tensor, per dim
+  llvm::Value* base_ = nullptr;        // address of the element with index starts_
   llvm::Value *row_stride_ = nullptr, *depth_stride_ = nullptr;
   llvm::Value *row_table_ = nullptr, *depth_table_ = nullptr;
   llvm::Value* first_row_ = nullptr;  // of the task

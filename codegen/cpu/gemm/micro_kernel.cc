@@ -28,12 +28,12 @@ enum Argument {
   kAheadStep
 };
 
-// Whether a step in pairs is two, which read the same words.
+// Whether a step on pairs is emitted as two steps that read the same words.
 bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
   return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_matmuls == BF16Matmuls::kConverted;
 }
 
-// With `ordered_reads`, fences hold reads where they are: no attribute says that nothing else writes the operands.
+// `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
 llvm::Function* DeclareMicroKernel(bool tables, bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
@@ -70,8 +70,8 @@ class MicroKernelEmitter {
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
-  // entry -> (resume) -> loop header <-> body; header -> exit, where the sums are written. With half a pair left over
-  // the way to exit leads through one more block, or leaves the body in its midst.
+  // entry -> (resume) -> loop header <-> body; header -> exit, which stores the sums. An odd depth adds one block on
+  // the way to exit, or an exit from the middle of the body.
   void Emit() {
     llvm::BasicBlock* entry = Block("entry");
     llvm::BasicBlock* resume = Block("resume");
@@ -108,7 +108,7 @@ class MicroKernelEmitter {
     }
     const Sums sums(phis.begin(), phis.end());
     llvm::BasicBlock* rest = at_once && kernel_.odd_depth ? Block("rest") : exit_;
-    if (rest == exit_) arrivals_.push_back({header, sums});
+    if (rest == exit_) exits_.push_back({header, sums});
     b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_pairs_ : Arg(kDepth), "more"), body, rest);
 
     b_.SetInsertPoint(body);
@@ -139,7 +139,7 @@ class MicroKernelEmitter {
     return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), piece, "tile.piece");
   }
 
-  // Row and panel starts.
+  // Addresses of the first element of each row and panel.
   void EmitAddresses() {
     llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
     llvm::Type* rhs = MemoryType(function_->getContext(), kernel_.rhs, 1);
@@ -169,7 +169,7 @@ class MicroKernelEmitter {
     return value->getType() == type ? value : b_.CreateFPExt(value, type, "widened");
   }
 
-  // CPU levels with fused multiply-add have f16c too, where widening f16 is one instruction.
+  // CPU levels with fused multiply-add also have f16c: widening f16 is one instruction.
   llvm::Value* FromLoaded(DType dtype, llvm::Value* memory) {
     if (dtype != DType::kF16 || !target_.fma) return FromMemory(b_, dtype, memory);
     llvm::Type* half = b_.getHalfTy();
@@ -178,15 +178,15 @@ class MicroKernelEmitter {
     return b_.CreateFPExt(b_.CreateBitCast(memory, half, "half"), single, "from.f16");
   }
 
-  // What a step multiplies: the registers that hold row `row` of the lhs in every lane and column group
-  // `column` (among panels * pieces_) of the right one, and what adds their matmul to a sum.
+  // Operands of a step: lhs(row) is the element of that row in every lane; rhs(column) is a register of the rhs, column
+  // < panels * pieces_. multiply_add adds their product to a sum.
   struct StepFactors {
     std::function<llvm::Value*(int row)> lhs;
     std::function<llvm::Value*(int column)> rhs;
     std::function<llvm::Value*(llvm::Value* x, llvm::Value* y, llvm::Value* sum)> multiply_add;
   };
 
-  // Those at k, or with the lhs at the k after it.
+  // Operands at k; with `next`, the lhs is at k + 1.
   StepFactors Factors(llvm::Value* k, bool next = false) {
     return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, next))); },
             [=, this](int column) { return ToAccumulate(kernel_.rhs, LoadRhs(column, k)); },
@@ -200,7 +200,8 @@ class MicroKernelEmitter {
     return b_.CreateAlignedLoad(b_.getInt64Ty(), entry, llvm::Align(8), "offset");
   }
 
-  // Whether a step finds its offset in a register: loads that wait for it are all put first, and sums are spilled.
+  // Whether a step finds its offset in a register. Otherwise the scheduler puts all dependent loads first, and sums
+  // spill.
   bool LoadsOffsetsAhead() const { return kernel_.tables && !InPairs(); }
 
   llvm::Value* DepthOffset(llvm::Value* k) {
@@ -225,7 +226,7 @@ class MicroKernelEmitter {
     return b_.CreateAlignedLoad(type, address, llvm::Align(SizeOf(kernel_.lhs)), "lhs.scalar");
   }
 
-  // A register's worth of row k of a panel; in pairs, of the pairs that begin with an even k.
+  // One register of row k of a panel; with pairs, of the pairs that begin at the even k.
   llvm::Value* LoadRhs(int column, llvm::Value* k) {
     llvm::Type* element = MemoryType(function_->getContext(), kernel_.rhs, 1);
     llvm::Value* row = b_.CreateShl(k, b_.getInt64(4), "rhs.row", true, true);
@@ -262,24 +263,24 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
   }
 
-  // Adds the matmuls at k and k + 1, or at k alone, with one instruction for each sum.
+  // Adds the products at k and k + 1, or with `half` at k only, with one instruction per sum.
   Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
     return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
                            [&](int column) { return LoadRhs(column, k); },
                            [this](auto* x, auto* y, auto* sum) { return MultiplyAddPairs(x, y, sum); }});
   }
 
-  // Adds the matmuls at k in f32 and then, in a block of its own, those at k + 1 if there is such a k. The panels'
-  // words are read again there rather than kept, for registers are what sums need.
+  // Adds the products at k in f32 and then, in a separate block, those at k + 1 if k + 1 < depth. The second block
+  // reads the panels' words again: keeping them would take the registers of the sums.
   Sums EmitHalves(llvm::Value* k, const Sums& sums) {
     StepFactors factors = Factors(k);
     factors.rhs = [&](int column) { return b_.CreateBitCast(b_.CreateShl(LoadRhs(column, k), 16), vector_, "even"); };
     const Sums even = EmitStep(sums, factors);
     llvm::BasicBlock* odd = Block("odd");
-    arrivals_.push_back({b_.GetInsertBlock(), even});
+    exits_.push_back({b_.GetInsertBlock(), even});
     b_.CreateCondBr(b_.CreateICmpSLT(k, whole_pairs_, "whole"), odd, exit_);
     b_.SetInsertPoint(odd);
-    // No instruction; what was read before it does not stand for what is read after.
+    // Emits no instruction; keeps the compiler from reusing the earlier loads.
     b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
     factors = Factors(k, true);
     factors.rhs = [&](int column) {
@@ -288,14 +289,14 @@ class MicroKernelEmitter {
     return EmitStep(even, factors);
   }
 
-  // In `rest`: where one k is left it is taken as a pair whose other half is zero.
+  // In `rest`: a single remaining k is taken as a pair whose other half is zero.
   void EmitHalfPair(llvm::BasicBlock* rest, llvm::Value* k, const Sums& sums) {
     llvm::BasicBlock* half = Block("half.pair");
     b_.SetInsertPoint(rest);
-    arrivals_.push_back({rest, sums});
+    exits_.push_back({rest, sums});
     b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "odd.depth"), half, exit_);
     b_.SetInsertPoint(half);
-    arrivals_.push_back({half, EmitPair(k, sums, true)});
+    exits_.push_back({half, EmitPair(k, sums, true)});
     b_.CreateBr(exit_);
   }
 
@@ -303,15 +304,15 @@ class MicroKernelEmitter {
     b_.SetInsertPoint(exit_);
     Sums sums;
     for (int i = 0; i < TileSize(); ++i) {
-      llvm::PHINode* sum = b_.CreatePHI(vector_, arrivals_.size(), "sum.last");
-      for (const auto& [block, arriving] : arrivals_) sum->addIncoming(arriving[i], block);
+      llvm::PHINode* sum = b_.CreatePHI(vector_, exits_.size(), "sum.last");
+      for (const auto& [block, arriving] : exits_) sum->addIncoming(arriving[i], block);
       sums.push_back(sum);
     }
     for (int i = 0; i < TileSize(); ++i) b_.CreateAlignedStore(sums[i], TileAddress(i), TileAlign());
     b_.CreateRetVoid();
   }
 
-  // In blocks of its own: a prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
+  // In separate blocks: a prefetch within a step would pin the step's loads, and the sums would spill.
   void EmitFetchAhead(llvm::Value* k) {
     constexpr int kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
@@ -321,7 +322,7 @@ class MicroKernelEmitter {
     b_.CreateCondBr(b_.CreateICmpULT(in_line, Arg(kAheadStep), "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
     for (int stream = 0; stream < kernel_.panels; ++stream) {
-      EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
+      EmitPrefetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
       offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
     b_.CreateBr(fetched);
@@ -329,13 +330,13 @@ class MicroKernelEmitter {
   }
 
   llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
-    if (!IsFloat(kernel_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "matmul"), "sum.next");
-    if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "matmul"), "sum.next");
+    if (!IsFloat(kernel_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
+    if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "product"), "sum.next");
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
   }
 
-  // One step of every sum. Sums are numbered [row][panel][piece], as the tile is laid out. The side with fewer
-  // registers is loaded first and kept, the other streams past it, which leaves the most room for sums.
+  // One step of every sum. Sums are numbered [row][panel][piece], as in the tile. The operand with fewer registers is
+  // loaded first and kept, and the other streams past it: that leaves the most registers for sums.
   Sums EmitStep(const Sums& sums, const StepFactors& factors) {
     const int columns = kernel_.panels * pieces_;
     const bool keep_rhs = columns < kernel_.rows;
@@ -358,13 +359,13 @@ class MicroKernelEmitter {
   const EmitTarget& target_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
-  int pieces_;          // registers a panel's 16 columns fill
+  int pieces_;          // registers per panel row of 16 columns
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
-  llvm::Value* depth_offset_ = nullptr;  // of the step, where it is loaded ahead
-  llvm::Value* whole_pairs_ = nullptr;   // pairs that begin below it are whole
+  llvm::Value* depth_offset_ = nullptr;  // of the current step, if loaded ahead
+  llvm::Value* whole_pairs_ = nullptr;   // pairs that begin below this k are whole
   llvm::BasicBlock* exit_ = nullptr;
-  std::vector<std::pair<llvm::BasicBlock*, Sums>> arrivals_;  // at exit_, with the sums there
+  std::vector<std::pair<llvm::BasicBlock*, Sums>> exits_;  // at exit_, with the sums there
 };
 
 }  // namespace

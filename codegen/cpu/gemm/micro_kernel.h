@@ -1,9 +1,9 @@
-// Micro-kernels of matrix matmuls: functions that keep a tile of `rows` x `panels` x 16 accumulators in
-// registers while K runs (MikPoly section 3.3).
+// Micro-kernels of matmuls: functions that keep a tile of `rows` x `panels` x 16 accumulators in registers while K runs
+// (MikPoly section 3.3).
 //
-// Every micro-kernel sums K ascending in one chain per element, so which of them computes an element never
-// changes its bits. In bf16 K runs in pairs, as the panels hold them (PanelLayout): where the target multiplies
-// pairs, both products of a step are added by one instruction, which takes subnormal numbers for zero.
+// Every micro-kernel sums K ascending, in one chain per element, so the choice of micro-kernel never changes an
+// element's bits. In bf16 K runs in pairs, as the panels hold them (PanelLayout). Where the target multiplies pairs,
+// one instruction adds both products of a step; it takes subnormal numbers for zero.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 
@@ -22,8 +22,8 @@ struct MicroKernel {
   DType lhs = DType::kF32;
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
-  bool unit_depth_stride = true;   // neighbours along K lie side by side in the lhs
-  bool tables = false;             // the lhs is found through tables of offsets; strides are not units then
+  bool unit_depth_stride = true;   // elements along K are contiguous in the lhs
+  bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
 };
@@ -31,15 +31,15 @@ struct MicroKernel {
 // Adds to `module` the internal function
 //   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
-// which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
-// `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
-// With tables the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]:
-// the element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be anything.
-// A rhs in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
-// With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart, the first from
-// `ahead` on, `ahead_step` bytes further at every k: for each line that they reach, at every step if a line is less.
-// Any address will do. As many streams as panels keep a core's prefetchers busy, which follow each within its page; a
-// single one reads two thirds as fast. Where bf16 is converted, which leaves no register for it, nothing is fetched.
+// which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16] (to zeros if `resume` is
+// false) and stores the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
+// Tables: the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]. The
+// element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be arbitrary.
+// bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
+// fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step`
+// bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per
+// panel keeps a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds
+// of the speed. Where bf16 is converted no register is left for it, and nothing is prefetched.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

@@ -1,5 +1,5 @@
-// How large a box is: by how much each index of the lhs differs within any run of rows and of K that a task
-// reads. The same formula for the schedule, in DimExprs over slots, and for kernels, in IR.
+// Dim sizes of a staging buffer: how far each index of the lhs spreads over the rows and the part of K that a task
+// reads. One formula for the schedule (SlotExpr over slots) and for kernels (IR).
 #ifndef TAILOR_CODEGEN_CPU_GEMM_STAGING_DIMS_H_
 #define TAILOR_CODEGEN_CPU_GEMM_STAGING_DIMS_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor::gemm {
 
-// Arithmetic has a type Number and functions Constant(int64_t), Of(Dim size), Add, Mul, CeilDiv and Min of two numbers.
+// Arithmetic has a type Number, and functions Constant(int64_t), Of(DimSize), Add, Mul, CeilDiv and Min of two numbers.
 template <typename Arithmetic>
 class StagingDims {
  public:
@@ -21,7 +21,7 @@ class StagingDims {
               const ContractionTile& tile)
       : of_(arithmetic), plan_(plan), c_(contraction), tile_(tile) {}
 
-  // Per dim of the box. Requires an index of each that is a sum of parts of m and of k.
+  // Per dim of the staging buffer. Requires every index to be a sum of a part in m and a part in k.
   std::vector<Number> DimSizes() const {
     std::vector<Number> dim_sizes;
     for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
@@ -32,7 +32,7 @@ class StagingDims {
   }
 
  private:
-  // The largest difference between two values of `id`.
+  // Upper bound of the difference between two values of `id`.
   Number Spread(ExprId id) const {
     if (!DependsOn(plan_, id, c_.m) && !DependsOn(plan_, id, c_.k)) return of_.Constant(0);
     const Expr& e = plan_.exprs[id];

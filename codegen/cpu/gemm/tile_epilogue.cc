@@ -41,7 +41,7 @@ void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
   });
 }
 
-// A panel at a time its sums are transposed; then each column is walked along its rows.
+// Transposes the sums one panel at a time, then walks each column along its rows.
 void TileEpilogue::EmitAlongRows(const TileSums& tile) {
   Value* end = b_.CreateAdd(tile.row, tile.rows, "rows.end");
   EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
@@ -59,7 +59,7 @@ void TileEpilogue::EmitAlongRows(const TileSums& tile) {
   });
 }
 
-// transposed_[column][row] = sums of `panel`, for all columns of it and whole sixteens of rows.
+// transposed_[column][row] = sums of `panel`: all 16 columns, rows rounded up to 16.
 void TileEpilogue::EmitTransposed(const TileSums& tile, Value* panel) {
   const llvm::Align align(register_lanes_ * SizeOf(c_.accumulate));
   Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
@@ -73,7 +73,7 @@ void TileEpilogue::EmitTransposed(const TileSums& tile, Value* panel) {
   });
 }
 
-// Sixteen elements along `lane_axis` from `first` on, less where `end` comes before; unless `whole`, it may.
+// 16 elements along `lane_axis` from `first` on, fewer at `end`. `whole`: all 16 lie before `end`.
 void TileEpilogue::EmitPart(int lane_axis, Value* first, Value* end, Value* sums, bool whole) {
   if (whole) return EmitLanes(lane_axis, first, sums, nullptr);
   Value* left = b_.CreateSub(end, first, "left");
@@ -103,7 +103,7 @@ Value* TileEpilogue::LanesBelow(Value* count) {
   return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
 }
 
-// The sums as values of the plan's buffer, which f16 and bf16 round.
+// The sums rounded to the dtype of the plan's buffer (f16, bf16).
 Value* TileEpilogue::Rounded(Value* sums) {
   const DType dtype = plan_.buffers[c_.sums].dtype;
   if (dtype == c_.accumulate) return sums;

@@ -1,5 +1,5 @@
-// In IR: what follows a matmul, over sums that are still in cache: the plan's later stages, 16 elements at a time,
-// along the columns of the result or along its rows, whichever lie side by side in memory.
+// Emits the epilogue of a matmul: the plan's later stages, on sums that are still in cache. It runs on 16 elements at a
+// time along the columns or the rows of the result, whichever are contiguous in memory.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 
@@ -9,7 +9,7 @@
 
 namespace tailor::gemm {
 
-// Finished sums of some rows and panels of the result.
+// Finished sums of a block of rows and panels of the result.
 struct TileSums {
   llvm::Value* row;
   llvm::Value* rows;
@@ -20,8 +20,8 @@ struct TileSums {
 
 class TileEpilogue {
  public:
-  // Borrows all. Emits into the function where `b` stands, whose entry block that is. With schedule.lane_axis == m
-  // lanes run along rows; memory of sums then has whole sixteens of rows, and a tile has at most task_rows of them.
+  // Borrows all arguments. Emits into the entry block, where `b` stands. With schedule.lane_axis == m lanes run along
+  // rows: the memory of the sums then holds a multiple of 16 rows, and a tile has at most task_rows rows.
   TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
                const KernelFrame& frame, ScalarEmitter& scalars);
 
@@ -49,7 +49,7 @@ class TileEpilogue {
   const bool along_rows_;
   const bool whole_panels_;  // columns are a multiple of 16
   const int register_lanes_;
-  const int64_t most_rows_;            // of a tile, whole sixteens
+  const int64_t most_rows_;            // rows of a tile, rounded up to 16
   llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums
 };
 

@@ -16,12 +16,12 @@ using llvm::Value;
 
 constexpr int kRegisterRows = 16;
 constexpr int kRowBytes = 64;
-constexpr int kTileDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the lhs
+constexpr int kTileDepth = kRowBytes / 2;  // per instruction: bf16 elements in a row of the lhs
 constexpr int kRegisterBytes = kRegisterRows * kRowBytes;
 constexpr int kRegisters = 8;
 constexpr int kSums = 4;  // registers that hold sums
 
-// Sums come first among the registers, then one per 16 rows of the lhs; what is left is for panels.
+// Register allocation: sums first, then one register per 16 rows of the lhs; the others hold panels.
 class TileKernelEmitter {
  public:
   TileKernelEmitter(const MicroKernel& kernel, llvm::Function* function)
@@ -49,7 +49,7 @@ class TileKernelEmitter {
   Value* Register(int number) { return b_.getInt8(number); }
   int TileStride() const { return kernel_.panels * kPanelColumns * SizeOf(DType::kF32); }
 
-  // Rows are shared evenly: 17 are 9 + 8.
+  // Rows are split evenly between groups: 17 are 9 + 8.
   int RowsOf(int group) const { return (kernel_.rows + (group == 0 ? groups_ - 1 : 0)) / groups_; }
   int FirstRow(int group) const { return group == 0 ? 0 : RowsOf(0); }
 
@@ -63,7 +63,7 @@ class TileKernelEmitter {
   void Call(llvm::Intrinsic::ID intrinsic, llvm::ArrayRef<Value*> arguments) {
     b_.CreateIntrinsic(intrinsic, {}, arguments);
   }
-  // The sums of PanelsAtOnce() panels, or those that are left, from first_panel_ on.
+  // The sums of up to PanelsAtOnce() panels from first_panel_ on.
   void EmitPanels() {
     EmitIfElse(
         Arg(kResume), [&] { ForSums([&](int sum, Value* at) { Load(sum, at, TileStride()); }); },
@@ -109,7 +109,7 @@ class TileKernelEmitter {
     }
   }
 
-  // Bytes: palette, first row, 14 zeros, bytes a row of each register as u16[16], rows of each as u8[16].
+  // Bytes: palette, first row, 14 zeros, bytes per row of each register (u16[16]), rows of each (u8[16]).
   void EmitConfiguration() {
     std::array<uint8_t, 64> bytes = {1};
     const auto configure = [&](int number, int rows) {
@@ -127,7 +127,7 @@ class TileKernelEmitter {
     Call(llvm::Intrinsic::x86_ldtilecfg, {memory});
   }
 
-  // Adds the matmuls at k..k+31.
+  // Adds the products at k..k+31.
   void EmitBlock(Value* k) {
     if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(kTileDepth));
     for (int group = 0; group < groups_; ++group) {
@@ -141,8 +141,8 @@ class TileKernelEmitter {
     EmitMatmuls([&](int panel) { Load(RhsRegister(panel), PanelAddress(panel, k), kRowBytes); });
   }
 
-  // The same for the `rest` < 32 that are left, from copies with zeros after them: neither operand is read beyond its
-  // end, and where the depth is odd, what lies beside the last element of a row is no part of it.
+  // Adds the products of the last `rest` < 32 steps, from zero-padded copies. So neither operand is read past its end,
+  // and with an odd depth the element after a row's last one does not count.
   void EmitLastBlock(Value* k, Value* rest) {
     if (kernel_.unit_depth_stride) {
       EmitCopyLhs(k, rest);
@@ -188,7 +188,7 @@ class TileKernelEmitter {
     return Elements(Arg(kLhs), b_.CreateAdd(offset, DepthOffset(k), "lhs.offset"));
   }
 
-  // lhs_block_[row][0..31] = rows of the lhs from k on, zero from `count` on.
+  // lhs_block_[row][0..31] = row of the lhs from k on; zero from `count` on.
   void EmitCopyLhs(Value* k, Value* count) {
     Value* mask = LanesBelow(count, kTileDepth);
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "copy.row", [&](Value* row) {
@@ -217,7 +217,7 @@ class TileKernelEmitter {
     return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), limit, "copy.mask");
   }
 
-  // As EmitCopyLhs where neighbours along K lie apart.
+  // As EmitCopyLhs, for an lhs that is not contiguous along K.
   void EmitGatherLhs(Value* k, Value* count) {
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "gather.row", [&](Value* row) {
       Value* to = Bytes(lhs_block_, b_.CreateMul(row, I64(kRowBytes)));

@@ -1,4 +1,4 @@
-// What one reduction or scan of one row has combined so far, in stack slots that SROA turns into registers.
+// The accumulator of one reduction or scan of one row, in stack slots that SROA turns into registers.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_ACCUMULATOR_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_ACCUMULATOR_H_
 
@@ -10,21 +10,21 @@
 
 namespace tailor::cpu {
 
-// Several partial results of some lanes each are in flight. Where the greatest or the least of floats is sought and
-// comparisons yield mask registers, NaN is sought apart: one comparison tells of two elements, and the partial results
-// are those of elements that are not NaN.
+// Several partial results of some lanes each are in flight. For the maximum or minimum of floats, where comparisons
+// yield mask registers (AVX-512), NaN is tracked separately: one comparison checks two elements, and the partial
+// results ignore elements that are NaN.
 class Accumulator {
  public:
-  // Emits `partials` neutral values; none for statements that do not reduce. `b`, `target` and `s` must outlive this.
+  // Emits `partials` neutral values; 0 for statements that do not reduce. `b`, `target` and `s` must outlive this.
   Accumulator(llvm::IRBuilderBase& b, const EmitTarget& target, const Statement& s, bool scans, int partials,
               int lanes);
 
   llvm::AllocaInst* slot(int partial) const { return slots_[partial]; }
   // Combines `value` with a partial result.
   void Add(llvm::Value* value, int partial);
-  // Ends what a loop's body adds: no emitted value is held on to.
+  // Ends a step, the body of a loop: afterwards no emitted value of it is referenced.
   void EndStep();
-  // All partial results in one, of one lane where `across_lanes`.
+  // Combines all partial results into one, of a single lane if `across_lanes`.
   llvm::Value* Close(bool across_lanes);
 
  private:
@@ -35,9 +35,8 @@ class Accumulator {
   const EmitTarget& target_;
   const Statement& statement_;
   std::vector<llvm::AllocaInst*> slots_;
-  llvm::AllocaInst* ordered_ =
-      nullptr;                        // whether no element so far, in a lane's place, was NaN; null: not sought apart
-  llvm::Value* unchecked_ = nullptr;  // an element that `ordered_` does not know of yet
+  llvm::AllocaInst* ordered_ = nullptr;  // per lane: no element so far was NaN; null: NaN is not tracked
+  llvm::Value* unchecked_ = nullptr;     // an element that `ordered_` does not cover yet
 };
 
 }  // namespace tailor::cpu

@@ -1,11 +1,11 @@
-// Emits loop and row kernels: tasks of whole rows. Each runs the plan's stages.
+// Emits loop and row kernels. A task is a whole row or several, and runs all stages of the plan.
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/loops/part_loops.h"
-#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/pipelined_rows.h"
 #include "codegen/cpu/loops/stage_loops.h"
 #include "codegen/cpu/loops/task_digits.h"
 #include "codegen/cpu/loops/transposed_loops.h"
@@ -18,7 +18,7 @@
 namespace tailor::cpu {
 namespace {
 
-// Elements: half of an L2 cache of 1 MiB.
+// In elements: half of an L2 cache of 1 MiB.
 constexpr int64_t kLargeLaunch = 1 << 17;
 
 class LoopKernelEmitter {
@@ -37,7 +37,7 @@ class LoopKernelEmitter {
     llvm::Value* scratch = frame_.scratch;
     for (int row = 0; row < schedule_.rows && scratch != nullptr; ++row) scratch = loops_.PlaceBuffers(row, scratch);
     EmitTaskLoop();
-    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // whoever is told of the task sees them
+    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // order stores before completion
     b_.CreateRetVoid();
   }
 
@@ -59,13 +59,13 @@ class LoopKernelEmitter {
       });
       return;
     }
-    const LaunchSize size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchSize{};
+    const LaunchElements size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchElements{};
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.ahead > 0) {
         llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchInFlight), "is_near");
         next = EmitRowsInFlight(b_, plan_, schedule_, frame_.scratch, next, end, is_near, digits, loops_);
       }
-      llvm::Value* full = rows > 1 ? SideBySideEnd(rows, size) : end;
+      llvm::Value* full = rows > 1 ? InterleavedTaskEnd(rows, size) : end;
       loops_.SetRows(rows);
       next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
         loops_.Forget();
@@ -79,22 +79,22 @@ class LoopKernelEmitter {
   }
 
   // Elements of a row, and of all rows of a launch, or of a chain's block.
-  struct LaunchSize {
+  struct LaunchElements {
     llvm::Value *row = nullptr, *launch = nullptr;
   };
 
-  LaunchSize SizeOfLaunch() {
+  LaunchElements SizeOfLaunch() {
     llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
-      llvm::Value*& matmul = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
-      matmul = b_.CreateMul(matmul, loops_.DimSizeOf(i), "elements");
+      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
+      product = b_.CreateMul(product, loops_.DimSizeOf(i), "elements");
     }
     if (schedule_.block_rows > 0) rows = b_.getInt64(schedule_.block_rows);
     return {row, b_.CreateMul(rows, row, "elements")};
   }
 
-  // Below this task `rows` tasks can run side by side.
-  llvm::Value* SideBySideEnd(int rows, const LaunchSize& size) {
+  // End of the tasks that can run `rows` at a time, side by side.
+  llvm::Value* InterleavedTaskEnd(int rows, const LaunchElements& size) {
     constexpr int64_t kShortest = 64;
     llvm::Value* large = b_.CreateICmpSGT(size.launch, b_.getInt64(kLargeLaunch), "large");
     llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.short_row)),
@@ -104,7 +104,7 @@ class LoopKernelEmitter {
     return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");
   }
 
-  // A task whose lanes are neighbours on a parallel axis.
+  // A task whose lanes run along a parallel axis.
   void EmitAcrossRows(PartSpan chunk) {
     if (streams_) {
       chunk.begin = EmitUntilAligned(plan_.stages[0].statements.back(), chunk, [&](const StageLoops::Vectors& vectors) {
@@ -115,8 +115,8 @@ class LoopKernelEmitter {
     loops_.EmitRowVectors(chunk, [&](const StageLoops::Vectors&) { loops_.EmitStages(); });
   }
 
-  // Hands `body` the elements of `chunk` before the first whose place in the output of `store` is a multiple of a
-  // vector; returns that one, or the end.
+  // Runs `body` for the elements of `chunk` before the first one that is vector-aligned in the output of `store`.
+  // Returns that element, or the end.
   llvm::Value* EmitUntilAligned(const Statement& store, PartSpan chunk,
                                 llvm::function_ref<void(const StageLoops::Vectors&)> body) {
     ScalarEmitter& row = loops_.row(0);

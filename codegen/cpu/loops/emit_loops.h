@@ -1,4 +1,4 @@
-// Loops and row kernels on CPUs.
+// Emits loops and row kernels on CPUs.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_EMIT_LOOPS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_EMIT_LOOPS_H_
 

@@ -1,5 +1,6 @@
-// Independent computations, emitted one after another, are put in turns: an instruction of each, then the next of each.
-// A core looks only some hundred instructions ahead, which a few long chains fill while each of them waits for itself.
+// Interleaves independent computations that are emitted one after another: one instruction of each in turn. A core
+// looks only some hundred instructions ahead; a few long dependency chains would fill that window, each waiting for
+// itself.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_INTERLEAVE_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_INTERLEAVE_H_
 
@@ -10,9 +11,9 @@
 
 namespace tailor::cpu {
 
-// Emits chain(0), ..., chain(count - 1) where `b` stands, at the end of a block, and leaves `b` behind them. Chains may
-// use what was emitted before, but nothing of each other, nor memory that another one writes. Where one of them opens
-// blocks all stay as emitted.
+// Emits chain(0), ..., chain(count - 1) where `b` stands, at the end of a block, and leaves `b` after them. A chain may
+// use values emitted before, but no value of another chain and no memory that another one writes. If any chain opens
+// blocks, the order of emission is kept.
 void EmitInTurns(llvm::IRBuilderBase& b, int count, llvm::function_ref<void(int)> chain);
 
 }  // namespace tailor::cpu

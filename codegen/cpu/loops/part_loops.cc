@@ -19,19 +19,19 @@ namespace {
 
 using llvm::Value;
 
-// Whole rows are enough tasks for any host where there are more of them, or, where phases read them again, are better
-// for its caches.
+// With more groups of rows, whole rows are enough tasks for any host (kFewGroups) or, where several phases read them,
+// use its caches better (kFewReread).
 constexpr int64_t kFewGroups = 64, kFewReread = 8;
-// Parts in all: one or two for each thread of large hosts. And steps of a loop over a part: every part puts the parts
-// of its row together again, which costs about as much as a step for each.
+// kMostParts: parts in all, one or two per thread of large hosts. kLeastSteps: steps of a loop over a part. Every part
+// combines all parts of its row, which costs about one step per part.
 constexpr int64_t kMostParts = 128, kLeastSteps = 256;
-// What a part is worth: chunks of tasks as launches hand them out.
+// Minimum size of a part, in chunks of tasks.
 constexpr int64_t kPartChunks = 2;
 
-// Results of parts that are put together side by side.
+// Chains that combine the results of parts side by side.
 constexpr int kChains = 8;
 
-// Vectors of rows in a group, and rows in each.
+// A group of rows: its vectors, and rows per vector.
 struct GroupShape {
   int64_t vectors = 1, rows = 1;
   int64_t width() const { return vectors * rows; }
@@ -42,7 +42,7 @@ GroupShape ShapeOf(const KernelPlan& plan, const Schedule& schedule) {
   return {schedule.lane_chunk / schedule.lanes, schedule.lanes};
 }
 
-// Reductions, and stores to memory: what phases can leave to each other.
+// Whether phases can pass on the statement's result: reductions, and stores to memory.
 bool IsShared(const KernelPlan& plan, const Statement& s) {
   const Buffer& buffer = plan.buffers[s.buffer];
   if (buffer.kind != BufferKind::kLocal) return true;
@@ -76,8 +76,8 @@ class PartLoopEmitter {
     dim_sizes_.push_back(parts_);
     vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, scratch_), scratch_, "kept.bytes");
     Value* kept_bytes = b_.CreateMul(b_.CreateMul(groups, b_.getInt64(group_.vectors)), vector_bytes_);
-    cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, kept_bytes, "cells"), groups, parts_,
-                   static_cast<int>(group_.width()));
+    partials_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, kept_bytes, "cells"), groups, parts_,
+                      static_cast<int>(group_.width()));
 
     const std::vector<Phase> phases = PhasesOf(plan_);
     llvm::LLVMContext& context = b_.getContext();
@@ -153,8 +153,8 @@ class PartLoopEmitter {
     }
   }
 
-  // Of row number `row` of those at hand.
-  PartialReductions::Place CellOf(int row, Value* part) {
+  // The cell of row number `row` of the current rows.
+  PartialReductions::Place PartialAt(int row, Value* part) {
     Value* point = b_.CreateAdd(place_.point, b_.getInt64(int64_t{row} * schedule_.lanes), "point");
     return {place_.group, part, point};
   }
@@ -167,19 +167,19 @@ class PartLoopEmitter {
     for (const Statement& s : stage.statements) {
       if (s.reduce_axes.empty()) continue;
       for (int row = 0; row < loops_.rows(); ++row) {
-        cells_->Store(NumberOf(s), CellOf(row, place_.part), loops_.row(row).local(s.buffer));
+        partials_->Store(NumberOf(s), PartialAt(row, place_.part), loops_.row(row).local(s.buffer));
       }
     }
   }
 
-  // One reduction of a row at hand: what some of its parts come to, then all.
+  // One reduction of a current row: the combination of some of its parts, finally of all.
   struct Total {
     const Statement& statement;
     int row;
     llvm::AllocaInst* slot;
   };
 
-  // What the parts of the rows at hand come to. Of few rows, several parts are combined side by side.
+  // Combines the parts of the current rows. With few rows, several chains of parts are combined side by side.
   void RestoreReductions(const Stage& stage, const std::vector<bool>& needed) {
     const int chains = std::max(1, kChains / loops_.rows());
     std::vector<std::vector<Total>> totals(chains);
@@ -197,8 +197,8 @@ class PartLoopEmitter {
         for (int chain = 0; chain < width; ++chain) {
           Value* at = b_.CreateAdd(part, b_.getInt64(chain));
           for (const Total& total : totals[chain]) {
-            const PartialReductions::Place cell = CellOf(total.row, at);
-            Combine(total, cells_->Load(NumberOf(total.statement), cell, total.slot->getAllocatedType()));
+            const PartialReductions::Place cell = PartialAt(total.row, at);
+            Combine(total, partials_->Load(NumberOf(total.statement), cell, total.slot->getAllocatedType()));
           }
         }
       });
@@ -230,12 +230,12 @@ class PartLoopEmitter {
   const GroupShape group_;
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
-  Value *const scratch_, *const parts_;  // of the launch; of each row or chunk
+  Value *const scratch_, *const parts_;  // scratch of the launch; parts per row or chunk
   llvm::Function* function_;
   StageLoops loops_;
-  const std::vector<int> axes_;  // of tasks; the last digit behind theirs is the part's
+  const std::vector<int> axes_;  // of tasks; the digit after theirs is the part
   std::vector<Value*> dim_sizes_;
-  std::optional<PartialReductions> cells_;
+  std::optional<PartialReductions> partials_;
   Value* vector_bytes_ = nullptr;
   PartialReductions::Place place_ = {};
   Value* is_first_ = nullptr;
@@ -243,7 +243,7 @@ class PartLoopEmitter {
 
 }  // namespace
 
-void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule) {
+void AddSplitVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule) {
   for (const Stage& stage : plan.stages) {
     if (!std::all_of(stage.statements.begin(), stage.statements.end(),
                      [&](const Statement& s) { return IsShared(plan, s); })) {
@@ -263,8 +263,8 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   const std::vector<Phase> phases = PhasesOf(plan);
   const auto loops = std::count_if(phases.begin(), phases.end(), [](const Phase& phase) { return !phase.once; });
   const GroupShape group = ShapeOf(plan, schedule);
-  const int64_t part_elements = std::max(kPartChunks * chunk_elements, kLeastSteps * group.width());
-  const PartLimits limits{part_elements, loops > 1 ? kFewReread : kFewGroups, kMostParts};
+  const int64_t elements_per_part = std::max(kPartChunks * chunk_elements, kLeastSteps * group.width());
+  const PartLimits limits{elements_per_part, loops > 1 ? kFewReread : kFewGroups, kMostParts};
   auto tiling = SplitRowsIntoParts(plan, groups, width, limits);
   if (!tiling || phases.size() > 32) return;
 
@@ -276,7 +276,7 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
       .tasks = groups * tiling->parts,
       .phases = static_cast<int>(phases.size()),
       .serial = PhasesWithoutLoops(phases),
-      .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + tiling->parts * (cells * kPartCellBytes)),
+      .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + tiling->parts * (cells * kPartialBytes)),
       .axis = tiling->axis};
   if (version.guards.empty()) schedule.versions.clear();  // always taken
   schedule.versions.insert(schedule.versions.begin(), std::move(version));

@@ -14,17 +14,17 @@
 namespace tailor::cpu {
 namespace {
 
-// Of many vectors side by side, how many are taken where not so many are left.
+// Vectors per turn where a wider unrolled loop has too few left.
 constexpr int kFewVectors = 4;
 
-// The innermost loop of windows and other short axes is straight code, in which what tells the padding from the rest is
-// computed once for all steps of the loops around it.
+// An innermost loop of at most kStraight steps (windows and other short axes) is straight code. Then the masks of the
+// padding are computed once for all steps of the outer loops.
 constexpr int64_t kStraight = 5;
 
-// Vectors that are computed in turns. Each of them needs some registers of its own.
+// Vectors whose instructions are interleaved. Each of them needs some registers.
 constexpr int kInTurns = 4;
 
-// Steps, at most, of the vectors that are too few for an unrolled turn, and of the masked rest.
+// Upper bound of the steps after the unrolled loop: of remaining vectors, and of the masked remainder.
 constexpr int kRestSteps = kFewVectors + 1;
 
 }  // namespace
@@ -35,7 +35,7 @@ StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Sch
   for (int i = 0; i < schedule_.rows; ++i) {
     frames_.push_back(frame);
     ScalarEmitter& row = rows_.emplace_back(b_, target_, plan_, frames_.back());
-    row.SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
+    row.SetInterleavedRows(LanesAcrossRows() ? schedule_.lanes : 1);
     if (version.no_broadcast) row.AssumeNoBroadcast();
     row.SetStreaming(version.streams);
   }
@@ -43,7 +43,7 @@ StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Sch
 
 std::vector<int> StageLoops::TaskAxes() const {
   std::vector<int> axes = AxesOf(plan_, AxisRole::kParallel);
-  if (!LanesAcrossRows()) return axes;  // in order: a chain has the rows of its blocks as tasks (chain/emit_chain.cc)
+  if (!LanesAcrossRows()) return axes;  // in order: a chain's tasks are the rows of its blocks (chain/emit_chain.cc)
   std::erase(axes, schedule_.lane_axis);
   axes = ReadingOrder(plan_, std::move(axes), schedule_.lane_axis);
   axes.push_back(schedule_.lane_axis);
@@ -90,7 +90,7 @@ void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
 
 void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
   EmitVectors(chunk, schedule_.rows, nullptr, [&](const Vectors& vectors) {
-    if (ScansAlone(plan_)) {  // one ordered loop carries all of them along: neighbouring lines are met together
+    if (IsScanOnly(plan_)) {  // one ordered loop carries all of them: adjacent cache lines are visited together
       across_ = vectors;
     } else {
       rows_end_ = vectors.count;
@@ -101,8 +101,8 @@ void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Ve
   });
 }
 
-// Runs `body` over `span` of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
-// then a masked rest.
+// Runs `body` over `span` of the lane axis: `unroll` vectors at a time, then kFewVectors if that is less, then one,
+// then the masked remainder.
 void StageLoops::EmitVectors(PartSpan span, int unroll, BlockSums* blocks,
                              llvm::function_ref<void(const Vectors&)> body) {
   const int lanes = schedule_.lanes;
@@ -136,7 +136,7 @@ void StageLoops::EmitStages() {
   }
 }
 
-// Nothing waits for what such a stage computes, and stores go faster where one follows another in memory.
+// For stages without reductions: no later work waits for them, and stores are faster in the order of memory.
 void StageLoops::EmitRowByRow(const Stage& stage) {
   const int rows = rows_end_;
   for (int row = 0; row < rows; ++row) EmitStageOf(stage, row);
@@ -170,7 +170,7 @@ void StageLoops::EmitStage(const Stage& stage) {
   EmitPasses(passes);
 }
 
-// In one loop nest: stages of equal axes, of all rows that are emitted now.
+// Emits stages with equal axes, of all rows being emitted, as one loop nest.
 void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
   const std::vector<int>& axes = passes[0].stage->axes;
   std::vector<int> scalar_axes;
@@ -255,8 +255,8 @@ void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, boo
   Forget();
 }
 
-// The statements of `passes` for each of `vectors`, which their rows `enter`, some in turns. Those of a scan depend on
-// each other.
+// Emits the statements of `passes` for each of `vectors`, some of them interleaved. `enters`: rows first move to their
+// vector. Statements of a scan depend on each other and are not interleaved.
 void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans,
                                 Sums& sums) {
   const int side_by_side = static_cast<int>(passes.size()), chains = side_by_side * vectors.count;
@@ -284,7 +284,7 @@ void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& 
   }
 }
 
-// Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
+// Returns what vector `u` adds to `sum`; null for a store, and for a step of a scan, which is complete.
 llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
   if (s.reduce_axes.empty()) {
     llvm::Value* value = row.Emit(s.value);
@@ -305,7 +305,7 @@ llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, A
   return nullptr;
 }
 
-// A reduction's result in the type of its buffer.
+// A reduction's result, cast to the dtype of its buffer.
 llvm::Value* StageLoops::Stored(const Statement& s, llvm::Value* result) {
   assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
   const DType stored = plan_.buffers[s.buffer].dtype;
@@ -313,8 +313,8 @@ llvm::Value* StageLoops::Stored(const Statement& s, llvm::Value* result) {
   return EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
 }
 
-// `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
-// of `value` are combined among themselves first, so that the way from step to step is one combination.
+// `slot` holds the combination of all elements before, in every lane if lanes run along the scan. Then the lanes of
+// `value` are first combined among themselves, so that the loop-carried dependency is one combination per step.
 void StageLoops::EmitScanStep(ScalarEmitter& row, const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
   const int lanes = row.lanes();
   const bool along = lanes > 1 && !LanesAcrossRows();

@@ -1,5 +1,5 @@
-// The stages of a loop or row kernel, for the rows at hand: a loop nest each. Lanes run either along a parallel axis
-// (every stage handles a vector of rows' elements at once: elementwise kernels, reductions over outer dims) or along an
+// Emits the stages of a loop or row kernel for the current rows: one loop nest per stage. Lanes run either along a
+// parallel axis (every stage handles a vector of rows: elementwise kernels, reductions over outer dims) or along an
 // axis of a stage (each row's loops are vectorized: softmax, layer norm, scans of rows).
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_STAGE_LOOPS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_STAGE_LOOPS_H_
@@ -19,7 +19,7 @@ namespace tailor::cpu {
 
 class StageLoops {
  public:
-  // Vectors side by side on the lane axis.
+  // Adjacent vectors along the lane axis.
   struct Vectors {
     llvm::Value* first = nullptr;
     int count = 1;
@@ -34,41 +34,41 @@ class StageLoops {
   llvm::Value* DimSizeOf(int axis) { return frames_[0].DimSizeValue(b_, plan_.axes[axis].dim_size); }
   ScalarEmitter& row(int i) { return rows_[i]; }
 
-  // `count` rows, or vectors of rows, are at hand from here on: at most Schedule::rows.
+  // Makes `count` rows, or vectors of rows, the current ones: at most Schedule::rows.
   void SetRows(int count) { rows_end_ = count; }
   int rows() const { return rows_end_; }
-  // The axes that tasks number, outer first, and how many tasks lie along each: the parallel ones, last the lane axis
-  // by chunks of Schedule::lane_chunk, where it is one of them.
+  // The axes that tasks number, outer first, and the number of tasks along each: the parallel axes. The lane axis comes
+  // last, in chunks of Schedule::lane_chunk, if it is parallel.
   std::vector<int> TaskAxes() const;
   llvm::Value* TasksAlong(int axis);
-  // Puts `row` where the first digits of a task say. Returns which chunk of the lane axis that is; null without chunks.
+  // Sets the axes of `row` to the first digits of a task. Returns the chunk of the lane axis; null without chunks.
   llvm::Value* Place(ScalarEmitter& row, const std::vector<int>& axes, const std::vector<llvm::Value*>& digits) const;
   PartSpan ChunkSpan(llvm::Value* chunk);
-  // The row buffers of row `i`, or of a vector of rows, lie at `scratch`; returns their end.
+  // Places the row buffers of row `i`, or vector of rows `i`, at `scratch`; returns their end.
   llvm::Value* PlaceBuffers(int i, llvm::Value* scratch);
-  // Loops along `axis` walk `span` of it alone.
+  // Restricts loops along `axis` to `span`.
   void SetSpan(int axis, PartSpan span);
 
-  // Lanes across rows: runs `body` with the rows of `chunk` at hand, some vectors of them at a time.
+  // Lanes across rows: runs `body` for the rows of `chunk`, some vectors of current rows at a time.
   void EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body);
   // Moves the lanes of `row` to vector number `u`.
   void Enter(ScalarEmitter& row, const Vectors& vectors, int u);
 
   void EmitStages();
   void EmitStage(const Stage& stage);
-  // Of rows in flight (codegen/cpu/loops/rows_in_flight.h): the one at hand, the next one and the one before.
+  // Rows in flight (codegen/cpu/loops/pipelined_rows.h): the current row, the next one and the one before.
   enum RowInFlight { kHere, kNext, kBefore };
   // The first stage of the next row.
   void EmitFirstStage();
-  // The stages of the row at hand after its first, without the last where Schedule::behind; in the loops of
-  // Schedule::ahead those of its neighbours that are asked for.
+  // The stages of the current row after its first, without the last if Schedule::behind. In the loops of stage
+  // Schedule::ahead run the next row's first stage (`with_next`) and the previous row's last one (`with_before`).
   void EmitOtherStages(bool with_next, bool with_before);
   // The last stage of the row before.
   void EmitLastStage();
   void Forget();
 
  private:
-  // A stage of one of the rows at hand.
+  // A stage of one of the current rows.
   struct Pass {
     const Stage* stage;
     int row;
@@ -80,13 +80,14 @@ class StageLoops {
     for (int row = rows_begin_; row < rows_end_; ++row) f(rows_[row]);
   }
   PartSpan SpanOf(int axis);
-  // How often the loops of `axes` add to an accumulator, of which there are `unroll` where lanes run along one of them.
+  // Upper bound of the additions to one accumulator in the loops of `axes`, with `unroll` accumulators along the lane
+  // axis.
   int64_t MostSteps(const std::vector<int>& axes, int unroll) const;
-  // `blocks` where the body reduces: unrolled turns are steps of it, the others are not.
+  // `blocks` (null: none): unrolled turns are steps of it, the others are not.
   void EmitVectors(PartSpan span, int unroll, BlockSums* blocks, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);
   void EmitStageOf(const Stage& stage, int row);
-  // `is_step`: the body is one step of `blocks`. Then the innermost loop is straight code where it is short.
+  // `is_step`: the body is one step of `blocks`. Then a short innermost loop is emitted as straight code.
   void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
                        llvm::function_ref<void()> body);
   void EmitPasses(const std::vector<Pass>& passes);
@@ -100,10 +101,10 @@ class StageLoops {
   const Schedule& schedule_;
   const EmitTarget& target_;
   const bool across_rows_;
-  std::deque<KernelFrame> frames_;     // by row; where they differ is in the addresses of row buffers
-  std::deque<ScalarEmitter> rows_;     // of those that run side by side, or of vectors of them
-  int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
-  Vectors across_;                     // where lanes run across rows: those at hand
+  std::deque<KernelFrame> frames_;     // by row; they differ in the addresses of row buffers
+  std::deque<ScalarEmitter> rows_;     // side by side: rows, or vectors of rows
+  int rows_begin_ = 0, rows_end_ = 1;  // the rows being emitted
+  Vectors across_;                     // the current ones, where lanes run across rows
   int span_axis_ = -1;
   PartSpan span_ = {};
 };

@@ -1,4 +1,4 @@
-// A launch's tasks, each a point of a grid: the digits of the task's number, the last one fastest.
+// The digits of a launch's task numbers: each task is a point of a grid, the last digit runs fastest.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_TASK_DIGITS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_TASK_DIGITS_H_
 
@@ -9,17 +9,17 @@
 
 namespace tailor::cpu {
 
-// `axes` in the order of digits: last those, but for `other`, along which a load whose lanes run along `lane_axis` goes
-// on within the rows of its tensor. Tasks that follow one another then read memory in turn.
+// `axes` in the order of digits. Last come axes, except `other`, along which a load with lanes along `lane_axis`
+// advances within the rows of its tensor. Consecutive tasks then read consecutive memory.
 std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int lane_axis, int other = -1);
 
 class TaskDigits {
  public:
-  // Emits the digits of task `first` where `b` stands: found by division, those of the tasks after it by carrying.
-  // `dim sizes`: i64, at least 1 wherever there is a task.
+  // Emits the digits of task `first` where `b` stands: `first` by division, later tasks by carrying. `dim_sizes`: i64,
+  // at least 1 if there is any task.
   TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> dim_sizes);
 
-  std::vector<llvm::Value*> Emit();  // those of the task at hand
+  std::vector<llvm::Value*> Emit();  // of the current task
   void EmitAdvance();                // to the next task
 
  private:

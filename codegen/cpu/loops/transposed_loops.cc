@@ -19,17 +19,17 @@ namespace {
 
 using llvm::Value;
 
-// What gathers do at least as well as squares.
+// Dim sizes up to which gathers are at least as fast as squares.
 constexpr int64_t kShortStored = 2, kShortLoaded = 4;
 
-// Elements of a task along either axis: neighbouring squares complete the lines of memory that they share.
+// Elements per task along either axis: neighbouring squares complete the cache lines that they share.
 constexpr int64_t kChunk = 64;
 
-// Up to this many cycles a vector, the columns of a square are written by straight code.
+// Up to this many cycles per vector, the columns of a square are written by straight code.
 constexpr int64_t kLight = 10;
 
 std::optional<Transposition> FindSquares(const KernelPlan& plan) {
-  constexpr size_t kMostLoads = 2;  // whose squares fill the registers
+  constexpr size_t kMostLoads = 2;  // their squares fill the registers
   std::optional<Transposition> how = FindTransposition(plan, kShortStored, kShortLoaded);
   if (how && how->loads.size() > kMostLoads) return std::nullopt;
   return how;
@@ -88,14 +88,14 @@ class TransposedLoopEmitter {
   }
 
  private:
-  // Of an axis: from `first` on, before `end`.
+  // The range [first, end) of an axis.
   struct Span {
     Value *first = nullptr, *end = nullptr;
   };
 
   Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
 
-  // Elements of `axis` that a task has, where that is more than one.
+  // Elements of `axis` per task; 0 for an axis that is not chunked.
   int64_t ChunkOf(int axis) const {
     if (axis == how_.stored) return schedule_.lane_chunk;
     return axis == how_.loaded ? schedule_.cross_chunk : 0;
@@ -128,13 +128,13 @@ class TransposedLoopEmitter {
     });
   }
 
-  // A side of a square: from `first` on as many elements as there are lanes, or `left` if those are fewer; null: all.
+  // One side of a square: as many elements from `first` on as there are lanes, at most `left` (null: no limit).
   struct Side {
     Value* first;
     Value* left;
   };
 
-  // How many of the lanes along `axis` there may be.
+  // Upper bound of the active lanes along `axis`.
   int MostLanes(int axis) const {
     return static_cast<int>(std::min<int64_t>(schedule_.lanes, MaxOf(plan_, plan_.axes[axis].dim_size)));
   }
@@ -160,7 +160,7 @@ class TransposedLoopEmitter {
     writer_.SetLanes(how_.stored, b_.getInt64(0), 1, nullptr);
   }
 
-  // By load: what each row of the square holds. Rows that the tensor does not have repeat its last one.
+  // The rows of the square, by load. Rows beyond the tensor repeat its last row.
   std::vector<std::vector<Value*>> EmitRows(const Side& stored, const Side& loaded) {
     std::vector<std::vector<Value*>> squares(how_.loads.size());
     Value* mask = MaskOf(loaded);
@@ -195,7 +195,7 @@ class TransposedLoopEmitter {
     });
   }
 
-  // `value`: of each load, the column.
+  // `value`: the column of each load.
   void EmitColumn(const Side& loaded, Value* column, llvm::function_ref<Value*(size_t)> value) {
     writer_.SetAxis(how_.loaded, b_.CreateAdd(loaded.first, column));
     for (size_t i = 0; i < how_.loads.size(); ++i) {
@@ -234,7 +234,7 @@ bool ScheduleTransposedLoops(const KernelPlan& plan, int64_t cost, Schedule& sch
     tasks = tasks * (chunked ? SlotExpr::CeilDiv(dim_size, kChunk) : dim_size);
     if (chunked) per_task = per_task * SlotExpr::Min(dim_size, kChunk);
   }
-  constexpr int64_t kTurning = 6;  // cycles for a vector
+  constexpr int64_t kTurning = 6;  // to transpose, per vector
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / (cost + kTurning);
   schedule.tasks = tasks;
   schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));

@@ -1,5 +1,5 @@
-// Transpositions on a CPU (codegen/plan/transposition.h): squares of as many rows as a vector has lanes are read a row
-// at a time, turned in registers, and written a column at a time. The lanes of a square are never gathered.
+// Transpositions on CPUs (codegen/plan/transposition.h). A square has as many rows as a vector has lanes: it is read by
+// rows, transposed in registers and written by columns. So no lanes are gathered.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_TRANSPOSED_LOOPS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_TRANSPOSED_LOOPS_H_
 
@@ -12,8 +12,8 @@
 
 namespace tailor::cpu {
 
-// Fills `schedule`, which has its lanes, and returns true where the plan is a transposition that squares are good for.
-// `cost`: rough cycles for a vector of elements.
+// Fills `schedule`, whose lanes are set, and returns true if the plan is a transposition that benefits from squares.
+// `cost`: rough cycles per vector of elements.
 bool ScheduleTransposedLoops(const KernelPlan& plan, int64_t cost, Schedule& schedule);
 
 // Adds a function per version, as EmitLoops. Requires schedule.cross_axis >= 0.

@@ -19,19 +19,20 @@ namespace {
 
 using llvm::Value;
 
-// Results of a task along each side, outer first, at most.
+// Results per task along each side, outer first, at most.
 constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
 
-// Rows of results, or vectors of one where there is one side, that run side by side: as many chains of multiply-adds as
-// keep a core busy.
+// Rows of results side by side (or vectors of one row, with one side): enough independent multiply-add chains to keep a
+// core busy.
 constexpr int kSideBySide = 4;
 
-// Every stride-th element of a row of the box, those of `columns` results and what vectors read beyond.
+// Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
+// beyond.
 int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
   return columns + x.reach() / x.stride + 2 * lanes;
 }
 
-// What a block of `rows` x kBlockColumns results reads of the image.
+// Staging elements for a block of `rows` x kBlockColumns results.
 int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lanes) {
   const WindowSide& x = windows.sides.back();
   const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
@@ -40,7 +41,7 @@ int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lane
   return ((rows - 1) * y.stride + y.reach() + 1) * plane;
 }
 
-// How many rows of results a block has, as far as its box leaves room on any thread's stack; 0 where none does.
+// Rows of results per block, such that the staging buffer fits any thread's stack; 0 if none does.
 int64_t BlockRows(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
   constexpr int64_t kMostBytes = 64 << 10;
   for (int64_t rows = kBlockRows; rows >= kSideBySide; rows /= 2) {
@@ -103,7 +104,7 @@ class WindowLoopEmitter {
   }
 
  private:
-  // Of results: some from `first` on.
+  // A range of results: `count` from `first` on.
   struct Span {
     Value *first, *count;
   };
@@ -127,7 +128,8 @@ class WindowLoopEmitter {
     return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), staging_, offset, "staged");
   }
 
-  // Down the columns of vectors: which of a vector's lanes lie in the image is found once.
+  // Fills the staging buffer, down one column of vectors at a time: the masks of the lanes are computed once per
+  // column.
   void EmitStaging() {
     plane_ = EmitPlaneElements();
     Value* rows =
@@ -189,7 +191,7 @@ class WindowLoopEmitter {
            [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
   }
 
-  // `rows` x `vectors` of results from (row, column) of the block on.
+  // `rows` x `vectors` vectors of results, from (row, column) of the block on.
   void EmitVectors(Value* row, int rows, Value* column, int vectors, Value* mask) {
     const Statement& s = staged_.stages[0].statements[0];
     std::deque<Accumulator> sums;
@@ -252,7 +254,7 @@ class WindowLoopEmitter {
 
   const KernelPlan& plan_;
   const WindowedReduction& windows_;
-  const WindowSide y_, x_;  // without a second side y is of one row
+  const WindowSide y_, x_;  // with one side y is one row
   const int lanes_;
   const int64_t block_rows_;
   const EmitTarget& target_;

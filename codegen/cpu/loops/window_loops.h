@@ -1,6 +1,6 @@
-// Reductions over windows on a CPU: a task has a block of results. The part of the image that its windows read is
-// copied to the stack first, padding included, so that nothing is masked while windows run; elements a stride apart lie
-// side by side there. Then some rows of results at a time take each vector of the image that they share. Each result
+// Reductions over windows on CPUs. A task is a block of results. It first copies the part of the image that its windows
+// read to a staging buffer on the stack, padding included, so that windows need no masks. Elements a stride apart are
+// contiguous there. Then some rows of results at a time take each vector of the image that they share. Each result
 // combines its window in the plan's order.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_WINDOW_LOOPS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_WINDOW_LOOPS_H_
@@ -14,8 +14,8 @@
 
 namespace tailor::cpu {
 
-// Fills `schedule`, which has its lanes, and returns true where the plan is such a reduction
-// (codegen/cpu/loops/windowed_reduction.h). `cost`: rough cycles for a vector of elements.
+// Fills `schedule`, whose lanes are set, and returns true if the plan is such a reduction
+// (codegen/cpu/loops/windowed_reduction.h). `cost`: rough cycles per vector of elements.
 bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedule);
 
 // Adds a function per version, as EmitLoops. Requires schedule.windows.

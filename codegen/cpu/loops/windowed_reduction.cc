@@ -24,7 +24,7 @@ class WindowFinder {
   }
 
  private:
-  // The first stage, over axes of constant dim sizes; what follows is for each result.
+  // The first stage is one reduction over axes of constant dim sizes; later stages process each result.
   bool IsOneReduction() const {
     if (plan_.stages.size() < 2 || plan_.fault_count > 0 || plan_.stages[0].statements.size() != 1) return false;
     const Statement& s = plan_.stages[0].statements[0];
@@ -43,7 +43,7 @@ class WindowFinder {
     return plan_.exprs[id].dim_size.constant;
   }
 
-  // An index that depends on a tile axis, and on one parallel axis.
+  // The side of an index that depends on a tile axis and on one parallel axis.
   std::optional<WindowSide> SideOf(ExprId index) {
     WindowSide side;
     for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
@@ -61,7 +61,7 @@ class WindowFinder {
     return side;
   }
 
-  // From the load whose indices have them.
+  // Finds the sides in the indices of the one load that has them.
   bool FindSides() {
     for (ExprId id : ReachableExprs(plan_)) {
       const Expr load = plan_.exprs[id];  // coefficient queries append expressions
@@ -87,7 +87,7 @@ class WindowFinder {
     return !found_.sides.empty() && found_.sides.size() <= 2 && static_cast<ptrdiff_t>(found_.sides.size()) == loops;
   }
 
-  // All steps of a window are straight code.
+  // All steps of a window become straight code, and the windows must overlap.
   bool IsWorthwhile() const {
     constexpr int64_t kMostSteps = 64, kFarthest = 64, kMostStride = 2;
     int64_t steps = 1, strides = 1;
@@ -116,7 +116,7 @@ class WindowFinder {
     });
   }
 
-  // Whether an index is the number of an element along one side, but for a constant.
+  // Whether an index is the number of an element along one side, plus a constant.
   bool IsNumber(ExprId id) {
     int sides = 0;
     for (const WindowSide& side : found_.sides) {
@@ -137,7 +137,7 @@ class WindowFinder {
            (e.predicate < 0 || IsOfImage(e.predicate));
   }
 
-  // The largest parts of the value that are of the image.
+  // Collects the largest subexpressions of the value that depend on the image only.
   void FindImage(ExprId id) {
     if (!DependsOnSides(id)) return;
     if (IsOfImage(id)) {

@@ -1,4 +1,4 @@
-// The schedule of a chain: blocks of so many rows that what its links hand on stays in cache.
+// The schedule of a chain: blocks of rows small enough that the values passed between links stay in cache.
 #include <algorithm>
 
 #include "codegen/cpu/schedule/schedule_chain.h"
@@ -10,23 +10,23 @@ namespace tailor::cpu {
 namespace {
 
 constexpr int64_t kBlockRows = 24;
-constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a matmul has every column
+constexpr int64_t kAllPanels = int64_t{1} << 40;  // a matmul's task spans all columns
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
       plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
-  schedule.tasks = schedule.tasks_per_chunk = 0;  // the chain's say what runs
+  schedule.tasks = schedule.tasks_per_chunk = 0;  // those of the chain apply
   if (plan.IsContraction()) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
-    schedule.tile.chooses = false;  // rows are cut alike in all links
+    schedule.tile.chooses = false;  // all links share one tiling of rows
     schedule.tile.tilings.clear();
   }
   return schedule;
 }
 
-// Multiply-adds for one row.
+// Multiply-adds per row.
 SlotExpr RowCost(const KernelPlan& matmul) {
   const size_t n = matmul.axes.size() - 2;
   return OverSlots(matmul.axes[n].dim_size) * OverSlots(matmul.axes[n + 1].dim_size);

@@ -1,5 +1,4 @@
-// The schedule of a matmul: a register tile from the machine's registers, tasks that keep their operands in
-// cache.
+// The schedule of a matmul: a tile that fits the machine's registers, and tasks that keep their operands in cache.
 #include <algorithm>
 #include <cassert>
 #include <tuple>
@@ -19,8 +18,8 @@ namespace tailor::cpu {
 
 namespace {
 
-// Tall tiles are further micro-kernels, a few kilobytes: where the rhs is known to be large, so that reading
-// it less often pays. Widening elements takes registers that they need, and so do products of integers.
+// Tall tiles need further micro-kernels, a few kilobytes of code. They pay where the rhs is known to be large, as it is
+// read less often. Not with widened elements or integer multiplication, which use the registers that tall tiles need.
 bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
   constexpr int64_t kLarge = 1 << 20;  // bytes
   const DimSizeRange n = RangeOfDimSize(plan, plan.axes[c.n].dim_size),
@@ -30,15 +29,15 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
   return k.max >= kLarge / SizeOf(dtype) / n.max;
 }
 
-// How many rows a task has that stores along them: whole sixteens. Each column of results is in other pages, so where K
-// is short, as 3 x 3 points of 64 channels, and the sums of many rows stay in cache beside what they are of, a task
-// takes more of each.
+// Rows per task where results are stored along rows: a multiple of 16. Each column of results is in other pages. Where
+// K is short, as for 3 x 3 points of 64 channels, the sums of many rows stay in cache beside their operands, and a task
+// takes more rows of each column.
 int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
   constexpr int64_t kShortDepth = 640, kFewRows = 96, kManyRows = 240;
   return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
-// What dim sizes an axis may have, for ranking cuts: its own, or some of `candidates` within its range.
+// Dim sizes of an axis for ranking tilings: its fixed size, or the `candidates` within its range.
 std::vector<int64_t> Samples(const DimSizeRange& range, std::initializer_list<int64_t> candidates) {
   if (range.fixed) return {range.max};
   std::vector<int64_t> samples;
@@ -48,7 +47,7 @@ std::vector<int64_t> Samples(const DimSizeRange& range, std::initializer_list<in
   return samples;
 }
 
-// Products of other types have no measured costs, and the rule cuts them.
+// Only f32 matmuls have measured costs; all others use the rule's tiling.
 bool IsF32(const KernelPlan& plan, const Contraction& c) {
   return c.accumulate == DType::kF32 && plan.buffers[c.lhs.ref].dtype == DType::kF32 &&
          plan.buffers[c.rhs.ref].dtype == DType::kF32;
@@ -81,8 +80,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   KernelPlan accesses = plan;
   schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
 
-  // A task reads task_rows x depth of the lhs and, one group at a time, `panels` panels of depth x 16
-  // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
+  // A task reads task_rows x depth of the lhs and, one group at a time, `panels` panels of depth x 16 of the rhs.
+  // Together they stay in L2 (regional_bytes) while the rows run past each group.
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, kPanelColumns / schedule.lanes);
@@ -95,14 +94,14 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     std::tie(tile.rows, tile.panels) = std::pair(gemm::kTileKernelRows, gemm::kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
-  // A box that holds all of K is filled for few blocks of columns.
+  // A staging buffer that holds all of K is filled once per block of columns: wide blocks mean few fills.
   const bool whole_staging = c.fill >= 0 && RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kDepthBytes / element;
   if (whole_staging) tile.task_panels = 4 * kTaskPanels;
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 
   schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
-  // Where results are stored along rows, and where windows are read, a task keeps all its sums, in an order of its own.
+  // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order.
   const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables;
   if (tile.chooses) {
@@ -114,8 +113,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   schedule.tasks = SlotExpr::CeilDiv(m, tile.task_rows) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
 
-  // Small tasks go several to a thread at a time, so that each grab is worth its cost. Reading a panel from memory
-  // takes about as long as multiplying it with eight rows.
+  // A thread takes several small tasks at a time, so that each grab is worth its cost. Reading a panel from memory
+  // takes about as long as multiplying eight rows by it.
   constexpr int64_t kChunkMultiplyAdds = 1 << 19, kReadingRows = 8;
   const SlotExpr rows = SlotExpr::Min(m, tile.task_rows) + kReadingRows;
   const SlotExpr per_task = rows * SlotExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;

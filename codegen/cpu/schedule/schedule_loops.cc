@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "codegen/cpu/loops/part_loops.h"
-#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/pipelined_rows.h"
 #include "codegen/cpu/loops/transposed_loops.h"
 #include "codegen/cpu/loops/window_loops.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
@@ -18,12 +18,12 @@ enum class Reach { kUniform, kContiguous, kScattered };
 std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
   if (id < 0) return std::nullopt;
   const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // as where nothing is broadcast
+  if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // assumes no broadcast
   if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
   return e.dim_size.constant;
 }
 
-// How memory at `indices` of `buffer` moves when `axis` advances by one.
+// How the address of `buffer` at `indices` moves when `axis` advances by one.
 Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
   const Buffer buffer = plan.buffers[buffer_id];
   if (buffer.kind == BufferKind::kLocal) return Reach::kUniform;
@@ -40,7 +40,7 @@ Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& ind
   return uniform ? Reach::kUniform : Reach::kContiguous;
 }
 
-// What the accesses gain from lanes along `axis`, in rough cycles a vector.
+// Gain of the accesses from lanes along `axis`, in rough cycles per vector.
 double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {
@@ -68,7 +68,7 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
   return gain;
 }
 
-// Lanes along a scan combine among themselves first; along updates in order there are none.
+// Lanes along a scan are first combined among themselves; ordered updates cannot take lanes.
 bool TakesLanes(const KernelPlan& plan, int axis) {
   if (plan.axes[axis].role != AxisRole::kOrdered) return true;
   for (const Stage& stage : plan.stages) {
@@ -93,7 +93,7 @@ int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes
   return best;
 }
 
-// Rough cycles that one vector of elements costs.
+// Rough cycles per vector of elements.
 int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   int64_t cost = 1;
   for (ExprId id : exprs) {
@@ -104,7 +104,7 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   return cost;
 }
 
-// Those of `exprs` that are computed for every element along `axis`.
+// The members of `exprs` that are computed for every element along `axis`.
 std::vector<ExprId> Along(const KernelPlan& plan, std::vector<ExprId> exprs, int axis) {
   std::erase_if(exprs, [&](ExprId id) { return !DependsOn(plan, id, axis); });
   return exprs;
@@ -122,43 +122,43 @@ int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   return bytes;
 }
 
-// The greatest value of an expression over slots.
+// Greatest value of the product of `dim_sizes`; saturates at INT64_MAX.
 int64_t GreatestOf(const KernelPlan& plan, const std::vector<DimSize>& dim_sizes) {
-  int64_t matmul = 1;
+  int64_t product = 1;
   for (const DimSize& dim_size : dim_sizes) {
     const int64_t most = MaxOf(plan, dim_size);
-    if (__builtin_mul_overflow(matmul, std::max<int64_t>(most, 1), &matmul)) return INT64_MAX;
+    if (__builtin_mul_overflow(product, std::max<int64_t>(most, 1), &product)) return INT64_MAX;
   }
-  return matmul;
+  return product;
 }
 
-// Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
+// Rows side by side: with the vectors in flight in each, their sums take at most half of 32 registers.
 constexpr int kSideBySide = 4;
 
-// Schedule::short_row. Of longer rows what reductions leave idle at their ends counts for little.
+// Schedule::short_row, in elements. In longer rows the idle time at the end of reductions matters little.
 constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 
-// Vectors at a time of rows that lie across the lanes: a line of memory for each, at every step down the columns. Long
-// pieces are what prefetchers follow.
+// Vectors side by side where lanes run across rows: one cache line each, at every step down the columns. Prefetchers
+// follow long contiguous pieces.
 constexpr int kColumnsSideBySide = 16;
 
-// The same of columns that a scan walks down.
+// The same for columns that a scan walks down.
 constexpr int kScansSideBySide = 8, kFewScans = 4;
 
-// Vectors at a time of what takes some cycles to compute: each has several values in registers.
+// Vectors side by side where a vector costs more than kSlow cycles: each keeps several values in registers.
 constexpr int kSlowSideBySide = 2;
 constexpr int64_t kSlow = 10;
 
-// Whether a task is a row, or several.
+// Whether lanes run within a row, so that a task is one row or several.
 bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
   return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile;
 }
 
-// Schedule::rows. While a row's reductions end, or one waits for the element before, another goes on beside it.
+// Schedule::rows. While one row's reductions end, or it waits for its previous element, another row proceeds.
 int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
   const bool many_registers = traits.vector_registers >= 32;
-  if (LanesAcrossRows(plan, schedule) && ScansAlone(plan)) return many_registers ? kScansSideBySide : kFewScans;
+  if (LanesAcrossRows(plan, schedule) && IsScanOnly(plan)) return many_registers ? kScansSideBySide : kFewScans;
   if (!many_registers) return 1;
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) {
@@ -170,12 +170,12 @@ int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTra
   return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
 }
 
-// Before the version for other dim sizes, one that writes the output past the caches where those could not hold it. For
-// plain loops that write one output in long runs, whole vectors of which the store instructions take. Not for rows:
-// stores past the caches wait for memory while a row is written, those through them while the next one is computed.
+// Adds a version, tried first, that writes the output past the caches (streaming stores) where these could not hold it.
+// For plain loops that write one output in long runs of vectors that the store instructions take. Not for row kernels:
+// streaming stores wait for memory while a row is written, cached stores while the next row is computed.
 void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   constexpr int64_t kLeastRun = 4096;       // elements: a run's ends are not whole vectors
-  constexpr int64_t kLeastBytes = 1 << 20;  // every cache holds less
+  constexpr int64_t kLeastBytes = 1 << 20;  // smaller outputs fit every last-level cache
   if (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1) return;
   const std::vector<Statement> statements = plan.stages[0].statements;
   const auto writes = [&](const Statement& s) { return plan.buffers[s.buffer].kind == BufferKind::kOutput; };
@@ -201,8 +201,8 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
-// One row's, with the other sets of rows in flight, which are no rows of larger launches, or those of `schedule.rows`
-// rows that are short enough to run side by side. Where lanes run across rows, those of all that are at hand.
+// Bytes of row buffers per worker. Lanes across rows: of all vectors side by side. Otherwise the larger of: one row
+// with the other buffer sets of rows in flight (small launches only), or `schedule.rows` short rows side by side.
 SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
   if (LanesAcrossRows(plan, schedule)) {
@@ -222,8 +222,8 @@ SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   return SlotExpr::Max(one, SlotExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
 }
 
-// Of `tasks` rows, how many long ones make a chunk, so that most have a neighbour in flight, if that leaves enough
-// chunks for many threads.
+// Rows per chunk, where rows are long: most rows have a neighbour in flight, if enough chunks are left for many
+// threads.
 SlotExpr FewNeighbours(const SlotExpr& tasks) {
   constexpr int64_t kMost = 8, kChunks = 16;
   return SlotExpr::Max(1, SlotExpr::Min(kMost, SlotExpr::FloorDiv(tasks, kChunks)));
@@ -240,7 +240,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
   if (!whole_rows_only && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
   if (!whole_rows_only && ScheduleWindowLoops(original, cost, schedule)) return schedule;
-  const bool whole_rows = whole_rows_only || (HasScratch(plan) && !HoldsLanes(plan));
+  const bool whole_rows = whole_rows_only || (HasScratch(plan) && !CanInterleaveRows(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
@@ -269,7 +269,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
     }
   }
   schedule.tasks = tasks;
-  // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
+  // A chunk of tasks should take some 10,000 cycles, as handing it out costs about 1,000.
   const int64_t elements_per_chunk = 10000 * schedule.lanes / cost;
   const SlotExpr per_task_or_one = SlotExpr::Max(1, per_task);
   if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
@@ -281,7 +281,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   }
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
-  if (!whole_rows_only) AddPartsVersion(plan, elements_per_chunk, schedule);
+  if (!whole_rows_only) AddSplitVersion(plan, elements_per_chunk, schedule);
   return schedule;
 }
 

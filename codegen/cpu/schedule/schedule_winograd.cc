@@ -26,8 +26,8 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
   const int pieces = kPanelColumns / schedule.lanes;
 
-  // The points of a block of tiles, and their matmuls with a group of panels, stay in L2 up to some 250 channels. More
-  // tiles read the weights less often.
+  // The points of a block of tiles, and their products with a group of panels, stay in L2 up to some 250 channels. With
+  // more tiles per block the weights are read less often.
   constexpr int64_t kLeastTiles = 32, kMostTiles = 96;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces);
@@ -37,11 +37,11 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
       kWinogradPoints * (gemm::WinogradChannels(plan, c) + columns) * static_cast<int64_t>(sizeof(float));
   tile.winograd_tiles = std::clamp(traits.regional_bytes / bytes_of_tile, kLeastTiles, kMostTiles);
   tile.task_rows = kWinogradResults * kWinogradResults * tile.winograd_tiles;
-  tile.task_panels = 8;  // each such block of columns makes the points of its image anew
+  tile.task_panels = 8;  // each block of columns recomputes the points of its image
   tile.depth = gemm::WinogradChannels(plan, c);
   schedule.scratch_bytes = gemm::ScratchOfWinograd(plan, c, tile).bytes;
 
-  // As EmitWinograd cuts images.
+  // The same tiling as EmitWinograd's.
   const std::vector<DimSize>& image = plan.buffers[c.lhs.ref].dims;
   const auto tiles_along = [&](const DimSize& dim_size) {
     return SlotExpr::CeilDiv(SlotExpr::Max(OverSlots(dim_size) - (kWinogradWindow - 1), 0), kWinogradResults);

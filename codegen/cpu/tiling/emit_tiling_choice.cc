@@ -17,8 +17,8 @@ namespace {
 
 using llvm::Value;
 
-// A float, or a vector of one for each candidate, in IR: what tiling_cost.h asks of V. A number of the formula's own
-// becomes a constant where it meets a value.
+// The type V of tiling_cost.h in IR: a float, or a vector with one lane per candidate. A plain number becomes a
+// constant when it is combined with a value.
 class Lanes {
  public:
   Lanes() = default;
@@ -43,7 +43,7 @@ class Lanes {
     return {*x.b_, x.b_->CreateSelect(positive, then.value_, otherwise.value_)};
   }
 
-  // Makes this as wide as `other`.
+  // Makes this a value as wide as `other`.
   void Meet(const Lanes& other) {
     if (b_ == nullptr) b_ = other.b_, value_ = llvm::ConstantFP::get(other.value_->getType(), number_);
     const auto* wide = llvm::dyn_cast<llvm::VectorType>(other.value_->getType());
@@ -60,7 +60,7 @@ class Lanes {
     return {*b_, std::invoke(create, b_, value_, other.value_, "", nullptr)};
   }
 
-  // `then` where this is less than `other`, one of which each result is.
+  // `then` where this is less than `other`, else `otherwise`; both are one of the two operands.
   Lanes Lesser(Lanes other, Lanes then, Lanes otherwise) {
     Meet(other.b_ == nullptr ? *this : other);
     other.Meet(*this);
@@ -87,7 +87,7 @@ class ChoiceEmitter {
     Value* columns = b_.CreateMul(Field(word, 48), b_.getInt64(kPanelColumns), "task.columns");
     Value* panel_blocks = EmitCeilDiv(b_, Arg(kN), columns, "panel.blocks");
     Value* tasks = b_.CreateMul(b_.CreateMul(row_blocks, panel_blocks), Arg(kBatch), "tasks");
-    TilingTerms<Lanes> tiling;  // as far as tasks depend on it
+    TilingTerms<Lanes> tiling;  // only the fields that TasksOf reads
     tiling.task_rows = ToFloat(Field(word, 32));
     tiling.task_panels = ToFloat(Field(word, 48));
     Value* tasks_per_chunk =
@@ -148,7 +148,7 @@ class ChoiceEmitter {
     return b_.CreateShl(bits, kAheadBit, "ahead");
   }
 
-  // A number of each candidate, the rule's first; lanes beyond the last repeat it.
+  // One number per candidate, the rule's first; lanes beyond the last candidate repeat it.
   template <typename Of>
   Lanes PerTiling(Of of, Value* rule) {
     std::vector<float> numbers(1);

@@ -9,7 +9,7 @@ namespace {
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// Sizes of the tiles that `count` things in tiles of at most `limit` give: the smaller and the larger.
+// Sizes of the tiles that `count` items in tiles of at most `limit` give: the smaller and the larger.
 std::pair<int, int> TilingSizes(int64_t count, int limit, bool whole) {
   const int64_t tiles = CeilDiv(count, limit);
   if (!whole) return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
@@ -17,13 +17,13 @@ std::pair<int, int> TilingSizes(int64_t count, int limit, bool whole) {
   return {rest, tiles == 1 ? rest : limit};
 }
 
-// Counts of things that may occur: multiples of `unit` from `least` to `most`, or `most` alone.
+// Counts of items that may occur: multiples of `unit` from `least` to `most`; if `fixed`, only `most`.
 struct Counts {
   int64_t least, most, unit;
   bool fixed;
 };
 
-// (larger size, size) of every tile of every count. From `steady` units on the same tiles come again.
+// (larger size, size) of every tile of every count. Beyond `steady` units the same tiles recur.
 template <typename Limit>
 std::set<std::pair<int, int>> TilingsOf(const Counts& counts, int64_t steady, Limit limit_of, bool whole = false) {
   std::set<std::pair<int, int>> tilings;
@@ -57,7 +57,7 @@ bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels)
 
 std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
   std::pair<int, int> best = {1, 1};
-  // Loads for one k are rows + columns, multiply-adds rows * columns.
+  // Per step of K: rows + columns loads, rows * columns multiply-adds.
   auto fewer_loads = [&](int rows, int columns) {
     const int best_columns = best.second * pieces;
     return (rows + columns) * best.first * best_columns < (best.first + best_columns) * rows * columns;
@@ -90,7 +90,7 @@ int RowLimit(const ContractionTile& tile, int64_t m) {
 
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   if (rows > tile.rows) return tile.tall_panels;
-  constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
+  constexpr int kChains = 8;  // multiply-add latency times throughput of current cores
   const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
   return std::max(tile.panels, wide);
 }

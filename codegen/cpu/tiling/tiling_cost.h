@@ -1,27 +1,26 @@
-// The predicted time of a cut (MikPoly section 3.4, equations 2 to 4), as one formula for numbers and for code: V is a
-// float, or a vector in IR with a lane for each candidate. V has + - * /, Floor, Ceil, Min, Max and
-// Choose(x, then, otherwise), which is `then` where x is above 0. All values are whole numbers or nanoseconds. Beyond
-// 2^24 dim sizes are rounded: then the prediction is off by less than it is anyway, but sizes of tiles stay what a
-// table has.
+// Predicted time of a tiling (MikPoly section 3.4, equations 2 to 4), as one formula for numbers and for generated
+// code. V is a float, or a vector in IR with one lane per candidate. V has + - * /, Floor, Ceil, Min, Max and Choose:
+// Choose(x, then, otherwise) is `then` where x > 0. All values are integers or nanoseconds. Dim sizes beyond 2^24 are
+// rounded: the error is below that of the prediction, and tile sizes remain valid entries of the table.
 #ifndef TAILOR_CODEGEN_CPU_TILING_TILING_COST_H_
 #define TAILOR_CODEGEN_CPU_TILING_TILING_COST_H_
 
 namespace tailor::gemm {
 
-// A MatmulTiling.
+// The fields of a MatmulTiling.
 template <typename V>
 struct TilingTerms {
   V rows, panels, whole_rows, whole_panels, task_rows, task_panels, least_m, most_m;
 };
 
-// What is to be cut, and by how many threads it is computed.
+// The matmul to split, and the number of threads that compute it.
 template <typename V>
 struct ShapeTerms {
   V m, n, panels, k, batch, threads;
   V depth;  // ContractionTile::depth
 };
 
-// A TileCost and the numbers of a CostProfile.
+// The fields of a TileCost (TileTerms) and of a CostProfile (MachineTerms).
 template <typename V>
 struct TileTerms {
   V fixed, near_step, far_step;
@@ -31,14 +30,14 @@ struct MachineTerms {
   V near_depth, cached_bytes, line, hidden, task, region;
 };
 
-// Tasks of a launch, and how many one thread takes at a time.
+// Tasks of a launch, and tasks per chunk.
 template <typename V>
 struct TaskTerms {
-  V tasks, tasks_per_chunk, turns;  // turns: of the thread that has most
+  V tasks, tasks_per_chunk, turns;  // turns: chunks of the busiest thread
 };
 
-// The tiles of one axis: so many of a larger size, at most one above the limit (of which there are none then), so many
-// of a smaller.
+// The tiles of one axis: `larges` tiles of size `large`, then `smalls` of size `small`. `large` may be limit + 1, but
+// only if `larges` is 0.
 template <typename V>
 struct AxisTiles {
   V large, larges, small, smalls;
@@ -52,8 +51,8 @@ struct AxisTiles {
   }
 };
 
-// Small tasks go several to a thread at a time, so that each grab is worth its cost; then as many as give every thread
-// the same (section 4: max-min allocation).
+// A thread takes several small tasks at a time, so that each grab is worth its cost; then as many as give every thread
+// the same number (section 4: max-min allocation).
 template <typename V>
 TaskTerms<V> TasksOf(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape) {
   constexpr float kChunkMultiplyAdds = 1 << 19, kReadingRows = 8, kPanelColumns = 16;
@@ -67,8 +66,8 @@ TaskTerms<V> TasksOf(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape) {
   return t;
 }
 
-// `tile_of(rows, panels)` gives TileTerms. All row tiles of a task run past a group of panels. The first waits until
-// these have come, as far as the tiles before it did not fetch them.
+// `tile_of(rows, panels)` returns TileTerms. All row tiles of a task run past a group of panels. The first tile waits
+// until the panels have arrived, except for what the tiles before it prefetched.
 template <typename V, typename TileOf>
 V PredictedTime(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape, const MachineTerms<V>& machine,
                 TileOf tile_of) {

@@ -10,11 +10,11 @@
 namespace tailor::gemm {
 namespace {
 
-// What tiling_cost.h asks of numbers. A type of its own: functions on it are found where the formula is used.
+// The type V of tiling_cost.h for numbers. A class, so that its functions are found where the formula is instantiated.
 struct Number {
   float value = 0;
   Number() = default;
-  Number(float v) : value(v) {}  // NOLINT: as conversions of floats are
+  Number(float v) : value(v) {}  // NOLINT: implicit, like conversions of floats
 };
 Number operator+(Number a, Number b) { return a.value + b.value; }
 Number operator-(Number a, Number b) { return a.value - b.value; }
@@ -88,7 +88,7 @@ std::vector<MatmulTiling> TilingFamily(const TargetTraits& traits, int pieces, c
   const auto add = [&](int rows, int panels, int64_t most_m) {
     for (const bool whole_rows : {false, true}) {
       for (const bool whole_panels : {false, true}) {
-        for (const int halved : {0, 1, 2}) {  // of a task: nothing, panels, rows
+        for (const int halved : {0, 1, 2}) {  // task size to halve: none, panels, rows
           const int task_panels = static_cast<int>(halved == 1 ? tile.task_panels / 2 : tile.task_panels);
           const int task_rows = static_cast<int>(halved == 2 ? tile.task_rows / 2 : tile.task_rows);
           family.push_back({.rows = rows,
@@ -105,7 +105,7 @@ std::vector<MatmulTiling> TilingFamily(const TargetTraits& traits, int pieces, c
   };
   add(tile.rows, tile.panels, INT64_MAX);
   if (!further_tiles) return family;
-  constexpr int kMostRows = 12;  // more spill
+  constexpr int kMostRows = 12;  // more rows spill
   for (int rows = kMostRows; rows > 0; --rows) {
     for (int panels = static_cast<int>(tile.task_panels); panels > 0; --panels) {
       if (!FitsRegisters(traits, pieces, rows, panels)) continue;
@@ -146,7 +146,7 @@ std::vector<MatmulTiling> WorthwhileTilings(const std::vector<MatmulTiling>& fam
     }
     return false;
   };
-  // Those after a cut may have made it dispensable.
+  // Tilings kept later may have made an earlier one dispensable.
   const auto prune = [&] {
     for (auto candidate = kept.begin(); candidate != kept.end();) {
       candidate = wins(*candidate) ? candidate + 1 : kept.erase(candidate);

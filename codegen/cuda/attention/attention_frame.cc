@@ -7,8 +7,7 @@ namespace tailor::cuda {
 
 using llvm::Value;
 
-// Blocks of one batch index follow one another: those that run at the same time share its keys in the second-level
-// cache.
+// Blocks of one batch index are consecutive: those that run concurrently share its keys in L2.
 AttentionFrame::AttentionFrame(llvm::IRBuilderBase& builder, llvm::Module& module, KernelPlan& own_plan,
                                const CudaVersion& version, const std::string& name)
     : b(builder),

@@ -1,4 +1,4 @@
-// In IR: what every attention kernel begins with: which rows of which batch index its block has.
+// The frame of every attention kernel: the rows and the batch index of its block.
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_ATTENTION_FRAME_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_ATTENTION_FRAME_H_
 
@@ -13,10 +13,10 @@
 
 namespace tailor::cuda {
 
-// Borrows all; one per kernel.
+// Borrows all arguments; one per kernel.
 struct AttentionFrame {
-  // Opens kernel `name` in `module` (OpenCudaKernel) and sets the batch axes to the block's. `plan` is the emitter's
-  // own: expressions are added to it.
+  // Opens kernel `name` in `module` (OpenCudaKernel) and sets the batch axes to the block's. `own_plan` must be the
+  // emitter's copy: expressions are added to it.
   AttentionFrame(llvm::IRBuilderBase& builder, llvm::Module& module, KernelPlan& own_plan, const CudaVersion& version,
                  const std::string& name);
 
@@ -31,13 +31,13 @@ struct AttentionFrame {
   KernelPlan& plan;
   const Attention attention;
   const AttentionTile tile;
-  const std::optional<MaskedKeys> masked;  // where the tile skips them
+  const std::optional<MaskedKeys> masked;  // if the tile skips them
   KernelFrame kernel;
   ScalarEmitter scalars;
   llvm::Value* shared;       // the block's shared memory
   llvm::Value* thread;       // i32
-  llvm::Value *rows, *keys;  // of the plan, i64
-  int64_t depth, columns;    // likewise
+  llvm::Value *rows, *keys;  // dim sizes of the plan, i64
+  int64_t depth, columns;    // dim sizes of the plan
   llvm::Value* first_row;    // of the block, i64
 };
 

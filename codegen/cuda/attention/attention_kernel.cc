@@ -53,7 +53,7 @@ llvm::AllocaInst* AttentionKernel::OpenRegister(float value, const char* name) {
 void AttentionKernel::Emit() {
   EmitIf(b_, b_.CreateICmpSGT(f_.keys, b_.getInt64(0), "any.keys"), "attend", [&] { EmitSteps(); });
   rows_.EmitFinish();
-  device::EmitBarrier(b_);  // all threads are done with the steps
+  device::EmitBarrier(b_);  // all threads have finished the steps
   EmitResult();
   if (f_.masked) {
     masked_values_->EmitPublish();
@@ -70,12 +70,12 @@ Value* AttentionKernel::At(Value* shared, Value* row, int row_bytes, Value* offs
   return b_.CreateInBoundsGEP(b_.getInt8Ty(), shared, at, "shared.at");
 }
 
-// ---- The walk -----------------------------------------------------------------------------------
+// ---- The loop over keys -------------------------------------------------------------------------
 
-// Where a mask hides keys from all rows of the block, they are not multiplied.
+// Keys that a mask excludes from all rows of the block are not multiplied.
 void AttentionKernel::EmitSteps() {
-  query_.EmitBring(f_.first_row, f_.Shared(f_.I32(QueryOffset(tile_))));
-  Bring(b_.getInt64(0), StageOf(b_.getInt64(0)));
+  query_.EmitCopyStep(f_.first_row, f_.Shared(f_.I32(QueryOffset(tile_))));
+  CopyStep(b_.getInt64(0), StageOf(b_.getInt64(0)));
   EmitOp(b_, Op::kCpAsyncCommit, {});
   EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
   device::EmitBarrier(b_);
@@ -84,20 +84,20 @@ void AttentionKernel::EmitSteps() {
     EmitSeenSteps();
   } else {
     EmitWalk(
-        b_.getInt64(0), f_.keys, [&](Value* first) { Bring(first, StageOf(first)); },
+        b_.getInt64(0), f_.keys, [&](Value* first) { CopyStep(first, StageOf(first)); },
         [&](Value* first) { EmitStep(first, StageOf(first)); });
   }
   EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
 }
 
-// Steps from `begin`, which has been asked for, to `end`.
+// Steps from `begin`, whose copies are already issued, to `end`.
 void AttentionKernel::EmitWalk(Value* begin, Value* end, llvm::function_ref<void(Value*)> bring,
                                llvm::function_ref<void(Value*)> work) {
   EmitLoop(b_, begin, end, tile_.keys, "key", [&](Value* first) {
     Value* next = b_.CreateAdd(first, b_.getInt64(tile_.keys), "key.next");
     Value* more = b_.CreateICmpSLT(next, end, "more");
     EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
-    device::EmitBarrier(b_);  // and all threads are done with the step before
+    device::EmitBarrier(b_);  // and all threads have finished the previous step
     if (tile_.stages == 2) {
       EmitIf(b_, more, "bring", [&] { bring(next); });
       EmitOp(b_, Op::kCpAsyncCommit, {});
@@ -111,17 +111,18 @@ void AttentionKernel::EmitWalk(Value* begin, Value* end, llvm::function_ref<void
   });
 }
 
-// The steps that some row sees; all others, if what is hidden weighs something; else a look at their values.
+// Runs the steps in which some row sees a key. Runs all others too if masked keys have weight; else only checks their
+// values.
 void AttentionKernel::EmitSeenSteps() {
-  const auto bring = [&](Value* first) { Bring(first, StageOf(first)); };
+  const auto bring = [&](Value* first) { CopyStep(first, StageOf(first)); };
   const auto step = [&](Value* first) { EmitStep(first, StageOf(first)); };
-  Value* end = EmitSeenEnd();
+  Value* end = EmitVisibleEnd();
   EmitWalk(b_.getInt64(0), end, bring, step);
   if (!f_.masked->never) {
     auto* const seen = b_.CreateAlloca(b_.getInt64Ty(), nullptr, "seen");
     b_.CreateStore(end, seen);
     EmitIf(b_, b_.CreateICmpSLT(end, f_.keys), "decide", [&] {
-      EmitIf(b_, b_.CreateNot(EmitMaskedIsNothing(end)), "multiply.all", [&] {
+      EmitIf(b_, b_.CreateNot(EmitMaskedHaveNoWeight(end)), "multiply.all", [&] {
         b_.CreateStore(f_.keys, seen);
         bring(end);
         EmitOp(b_, Op::kCpAsyncCommit, {});
@@ -130,12 +131,12 @@ void AttentionKernel::EmitSeenSteps() {
     });
     end = b_.CreateLoad(b_.getInt64Ty(), seen, "seen.end");
   }
-  const auto bring_values = [&](Value* first) { values_.EmitBring(first, ValuesOf(StageOf(first))); };
+  const auto bring_values = [&](Value* first) { values_.EmitCopyStep(first, ValuesOf(StageOf(first))); };
   EmitIf(b_, b_.CreateICmpSLT(end, f_.keys), "look", [&] {
     device::EmitBarrier(b_);
     bring_values(end);
     EmitOp(b_, Op::kCpAsyncCommit, {});
-    EmitWalk(end, f_.keys, bring_values, [&](Value* first) { masked_values_->EmitLook(ValuesOf(StageOf(first))); });
+    EmitWalk(end, f_.keys, bring_values, [&](Value* first) { masked_values_->EmitCheck(ValuesOf(StageOf(first))); });
   });
 }
 
@@ -144,21 +145,21 @@ Value* AttentionKernel::StageOf(Value* first) {
   return f_.Shared(b_.CreateMul(b_.CreateURem(step, f_.I32(tile_.stages)), f_.I32(StageBytes(tile_)), "stage"));
 }
 
-// Of a step in shared memory, where the values' rows begin.
+// Address of the value rows of a stage.
 Value* AttentionKernel::ValuesOf(Value* stage) {
   const int bytes = tile_.keys * StagedRowBytes(tile_.depth, tile_.element_bytes());
   return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), stage, bytes, "values");
 }
 
-void AttentionKernel::Bring(Value* first, Value* stage) {
-  keys_.EmitBring(first, stage);
-  values_.EmitBring(first, ValuesOf(stage));
+void AttentionKernel::CopyStep(Value* first, Value* stage) {
+  keys_.EmitCopyStep(first, stage);
+  values_.EmitCopyStep(first, ValuesOf(stage));
 }
 
-// ---- Hidden keys ---------------------------------------------------------------------------------
+// ---- Masked keys ---------------------------------------------------------------------------------
 
-// The end of the steps in which some row of the block sees a key, at least that of the first step. All warps find it.
-Value* AttentionKernel::EmitSeenEnd() {
+// The end of the steps in which some row of the block sees a key, at least of the first step. Uniform over warps.
+Value* AttentionKernel::EmitVisibleEnd() {
   Value* end = b_.getInt64(0);
   const int lanes = std::min(tile_.rows, 32);
   for (int first = 0; first < tile_.rows; first += lanes) {
@@ -180,18 +181,18 @@ Value* AttentionKernel::EmitSeenEnd() {
   return b_.CreateSelect(numbered, end, f_.keys, "seen.end");
 }
 
-// Whether weights of keys from `first` on, which are hidden, are 0 in every row of the block. They are not where a
-// hidden score is a number that is not far below what the row has seen.
-Value* AttentionKernel::EmitMaskedIsNothing(Value* first) {
+// Whether the weights of the masked keys from `first` on are 0 in every row of the block. They are not if a masked
+// score is not far below the row's maximum so far.
+Value* AttentionKernel::EmitMaskedHaveNoWeight(Value* first) {
   Value* nothing = b_.getTrue();
   const std::vector<Value*> most = EmitMaskedScores(first);
   for (size_t row = 0; row < most.size(); ++row) {
-    nothing = b_.CreateAnd(nothing, EmitIsNothing(static_cast<int>(row), most[row]), "nothing");
+    nothing = b_.CreateAnd(nothing, EmitHasNoWeight(static_cast<int>(row), most[row]), "nothing");
   }
   return EmitAllWarps(nothing);
 }
 
-// By the lane's rows, the largest score of hidden keys from `first` on, of which a lane takes its share.
+// For each of the lane's rows, the largest score of masked keys from `first` on, of which each sharer takes its share.
 std::vector<Value*> AttentionKernel::EmitMaskedScores(Value* first) {
   std::vector<llvm::AllocaInst*> most;
   for (size_t row = 0; row < m_.size(); ++row) most.push_back(OpenRegister(-kInfinity, "masked.most"));
@@ -215,10 +216,10 @@ std::vector<Value*> AttentionKernel::EmitMaskedScores(Value* first) {
   return values;
 }
 
-// Whether the exponential of a score of at most `hidden`, below what the row has seen, is 0; where the score is -inf,
-// and where a NaN was seen, the result does not depend on it. Rows beyond the last have no say.
-Value* AttentionKernel::EmitIsNothing(int row, Value* masked) {
-  constexpr float kBelowAll = -128;  // exp(-104) is less than half the least number
+// Whether a score of at most `masked` has an exponential of 0, relative to the row's maximum so far. If it is -inf, or
+// if the row has seen NaN, the result does not depend on it. Out-of-range rows always agree.
+Value* AttentionKernel::EmitHasNoWeight(int row, Value* masked) {
+  constexpr float kBelowAll = -128;  // exp(-104) is less than half the least float
   Value* top = rows_.EmitTop(row);
   Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(masked, top), f_.F32(kBelowAll), "far.below");
   nothing = b_.CreateOr(nothing, b_.CreateFCmpOEQ(masked, f_.F32(-kInfinity)));
@@ -227,7 +228,7 @@ Value* AttentionKernel::EmitIsNothing(int row, Value* masked) {
   return b_.CreateOr(nothing, b_.CreateICmpSGE(m, f_.rows), "nothing");
 }
 
-// Whether it holds in all threads of the block, which must all ask, once.
+// Whether `holds` is true in all threads of the block; all must arrive. Usable once per kernel.
 Value* AttentionKernel::EmitAllWarps(Value* holds) {
   const auto vote = [&](Value* warp) {
     return f_.Shared(b_.CreateAdd(b_.CreateMul(warp, f_.I32(4)), f_.I32(VoteOffset(tile_)), "vote"));
@@ -252,19 +253,19 @@ void AttentionKernel::EmitStep(Value* first, Value* stage) {
   EmitPV(ValuesOf(stage), weights);
 }
 
-// Matmuls become what the second matmul takes. What has been summed is brought to the new maximum. Keys beyond the
-// last have scores of -inf, and no weight whatever its factors are.
-void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& matmuls) {
+// Turns Q K^T into the weights of the second matmul, and rescales the sums to the new maximum. Out-of-range keys get
+// score -inf and weight 0, whatever their factors.
+void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& scores) {
   const DimSizeRange range = RangeOfDimSize(f_.plan, f_.plan.axes[a_.n].dim_size);
   const bool whole = (range.fixed ? range.max : range.divisor) % tile_.keys == 0;
   Value* lane_key = b_.CreateAdd(slice_key_, lane_.key, "lane.key");
-  Value* lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
-  lhs = b_.CreateSub(b_.CreateTrunc(lhs, b_.getInt32Ty()), lane_key, "keys.lhs");
+  Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
+  left = b_.CreateSub(b_.CreateTrunc(left, b_.getInt32Ty()), lane_key, "keys.left");
   Value* first_key = b_.CreateAdd(first, f_.Wide(lane_key), "key.first");
   Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
   const auto existing = [&](const Place& place, Value* value, float otherwise) {
     if (whole) return value;
-    Value* exists = b_.CreateICmpSGT(lhs, f_.I32(place.offset), "key.exists");
+    Value* exists = b_.CreateICmpSGT(left, f_.I32(place.offset), "key.exists");
     return b_.CreateSelect(exists, value, f_.F32(otherwise), "existing");
   };
   const auto set = [&](const Place& place) {
@@ -274,23 +275,23 @@ void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& matmuls) {
     f_.scalars.SetAxis(a_.n, n);
   };
   std::vector<std::vector<Value*>> rows(lane_.rows.size());
-  for (size_t i = 0; i < matmuls.size(); ++i) {
+  for (size_t i = 0; i < scores.size(); ++i) {
     const Place& place = lane_.scores[i];
     set(place);
-    f_.scalars.SetLocal(a_.scores, matmuls[i]);
+    f_.scalars.SetLocal(a_.scores, scores[i]);
     rows[place.row].push_back(existing(place, f_.scalars.Emit(a_.score), -kInfinity));
   }
   for (size_t row = 0; row < rows.size(); ++row) {
-    Scale(static_cast<int>(row), rows_.EmitTake(static_cast<int>(row), rows[row]));
+    Scale(static_cast<int>(row), rows_.EmitUpdate(static_cast<int>(row), rows[row]));
   }
   std::vector<size_t> next(rows.size(), 0);
-  for (size_t i = 0; i < matmuls.size(); ++i) {
+  for (size_t i = 0; i < scores.size(); ++i) {
     const Place& place = lane_.scores[i];
-    matmuls[i] = rows[place.row][next[place.row]++];
+    scores[i] = rows[place.row][next[place.row]++];
     if (f_.plan.exprs[a_.weight].kind == ExprKind::kLoad) continue;  // it is the exponential
     set(place);
-    f_.scalars.SetLocal(a_.e, matmuls[i]);
-    matmuls[i] = existing(place, f_.scalars.Emit(a_.weight), 0);
+    f_.scalars.SetLocal(a_.e, scores[i]);
+    scores[i] = existing(place, f_.scalars.Emit(a_.weight), 0);
   }
   f_.scalars.Forget();
 }
@@ -303,7 +304,7 @@ void AttentionKernel::Scale(int row, Value* factor) {
   }
 }
 
-// ---- The end ------------------------------------------------------------------------------------
+// ---- The epilogue -------------------------------------------------------------------------------
 
 Value* AttentionKernel::SliceAddress(Value* slice, Value* row) {
   return f_.Shared(b_.CreateMul(b_.CreateAdd(b_.CreateMul(slice, f_.I32(tile_.rows)), row), f_.I32(8)));
@@ -315,7 +316,7 @@ Value* AttentionKernel::ResultAddress(Value* slice, Value* row, Value* column) {
   return f_.Shared(b_.CreateAdd(b_.CreateMul(at, f_.I32(4)), f_.I32(ResultOffset(tile_))));
 }
 
-// Leaves sums times the rows' scale in shared memory.
+// Stores the sums times the rows' scale in shared memory.
 void AttentionKernel::EmitResult() {
   std::vector<Value*> factors(lane_.rows.size(), f_.F32(1));
   if (tile_.slices > 1) factors = EmitSliceReduction();
@@ -333,8 +334,7 @@ void AttentionKernel::EmitResult() {
   }
 }
 
-// The slices tell each other each row's maximum and total, and then have those of all. Returns by row what this slice's
-// sums are to be multiplied with.
+// The slices exchange each row's maximum and total, and combine them. Returns, by row, the factor of this slice's sums.
 std::vector<Value*> AttentionKernel::EmitSliceReduction() {
   Value* leads = b_.CreateICmpEQ(b_.CreateAnd(f_.thread, lane_.sharers - 1), f_.I32(0), "leads");
   const auto half = [&](Value* at) { return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), at, 4); };
@@ -354,13 +354,13 @@ std::vector<Value*> AttentionKernel::EmitSliceReduction() {
       tops.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4), "slice.top"));
       totals.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), half(at), llvm::Align(4), "slice.total"));
     }
-    factors.push_back(rows_.EmitJoin(static_cast<int>(row), tops, totals));
+    factors.push_back(rows_.EmitMerge(static_cast<int>(row), tops, totals));
   }
   return factors;
 }
 
-// What the row's sums are multiplied with. Scores that were all -inf are NaN below their maximum. Without any scores
-// there are no sums, and nothing to divide by.
+// The factor of the row's sums. NaN if all scores were -inf. Without keys there are no sums, and the total is taken as
+// 1.
 Value* AttentionKernel::EmitScale(int row) {
   Value* any = b_.CreateICmpSGT(f_.keys, b_.getInt64(0), "any.keys");
   Value* top = rows_.EmitTop(row);
@@ -375,7 +375,7 @@ Value* AttentionKernel::EmitScale(int row) {
 
 // Neighbouring threads store neighbouring columns.
 void AttentionKernel::EmitStore() {
-  Value* rows_left = b_.CreateSub(f_.rows, f_.first_row, "rows.lhs");
+  Value* rows_left = b_.CreateSub(f_.rows, f_.first_row, "rows.left");
   llvm::BasicBlock* latch = nullptr;
   const auto store = [&](Value* begin) {
     Value* index = b_.CreateAdd(b_.CreateTrunc(begin, b_.getInt32Ty()), f_.thread, "index");
@@ -389,7 +389,7 @@ void AttentionKernel::EmitStore() {
   SetUnroll(latch, 4);
 }
 
-// All slices' parts, in their order, and what follows.
+// Adds the slices' parts in order, and runs the epilogue.
 void AttentionKernel::EmitElement(Value* row, Value* column) {
   Value* sum = nullptr;
   for (int slice = 0; slice < tile_.slices; ++slice) {
@@ -401,7 +401,7 @@ void AttentionKernel::EmitElement(Value* row, Value* column) {
   f_.scalars.SetAxis(a_.v, f_.Wide(column));
   if (f_.masked) {
     Value* nan = f_.F32(std::numeric_limits<float>::quiet_NaN());
-    sum = b_.CreateSelect(masked_values_->EmitIsTouched(column), nan, sum, "sum.touched");
+    sum = b_.CreateSelect(masked_values_->EmitIsNonFinite(column), nan, sum, "sum.touched");
   }
   f_.scalars.SetLocal(a_.result, sum);
   for (size_t stage = a_.epilogue; stage < f_.plan.stages.size(); ++stage) {

@@ -1,7 +1,7 @@
 #include "codegen/cuda/attention/emit_attention.h"
 
 #include "absl/strings/str_cat.h"
-#include "codegen/cuda/attention/element_attention.h"
+#include "codegen/cuda/attention/simt_attention.h"
 #include "codegen/cuda/attention/mma_attention.h"
 
 namespace tailor::cuda {
@@ -11,10 +11,10 @@ namespace {
 void EmitVersion(KernelPlan plan, const CudaVersion& version, const std::string& name, llvm::Module& module) {
   llvm::IRBuilder<> b(module.getContext());
   AttentionFrame frame(b, module, plan, version, name);
-  if (version.attention.kind == AttentionTile::Kind::kMatrix) {
-    MatrixAttention(frame).Emit();
+  if (version.attention.kind == AttentionTile::Kind::kMma) {
+    MmaAttention(frame).Emit();
   } else {
-    ElementAttention(frame).Emit();
+    SimtAttention(frame).Emit();
   }
 }
 

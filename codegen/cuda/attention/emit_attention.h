@@ -1,5 +1,5 @@
-// Emission of attention plans (codegen/plan/attention.h) for GPUs, sm_80 and later: scores, softmax and the second
-// matmul in one walk of the keys (attention_kernel.h).
+// Emits attention plans (codegen/plan/attention.h) for GPUs, sm_80 and later: scores, softmax and the second matmul in
+// one pass over the keys (attention_kernel.h).
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_EMIT_ATTENTION_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_EMIT_ATTENTION_H_
 

@@ -8,9 +8,10 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kWords = 4;  // of 16 bytes
+constexpr int kWords = 4;  // per 16 bytes
 
-// By element of a word: the bits of its exponent, and what added to them carries where all are set, to its sign's bit.
+// Per word: the exponent bits of its elements, the addend that carries into the sign bit if all of them are set, and
+// the sign bits.
 struct ExponentBits {
   uint32_t all, carry, signs;
 };
@@ -33,8 +34,8 @@ MaskedValues::MaskedValues(AttentionFrame& frame)
   b_.CreateStore(f_.I32(0), seen_);
 }
 
-// Threads that are left over look at what others look at.
-void MaskedValues::EmitLook(Value* values) {
+// Surplus threads repeat the rows of others.
+void MaskedValues::EmitCheck(Value* values) {
   const ExponentBits bits = ExponentBitsOf(f_.attention.operand);
   auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kWords);
   const auto splat = [&](uint32_t word) { return b_.CreateVectorSplat(kWords, b_.getInt32(word)); };
@@ -65,7 +66,7 @@ void MaskedValues::EmitPublish() {
   b_.CreateAlignedStore(b_.CreateLoad(b_.getInt32Ty(), seen_), Cell(f_.thread), llvm::Align(4));
 }
 
-// What those with the same columns have seen goes to the first of them.
+// The bits of threads with equal columns are combined by the first of them.
 void MaskedValues::EmitGather() {
   EmitIf(b_, b_.CreateICmpULT(f_.thread, f_.I32(chunks_)), "masked.gather", [&] {
     Value* seen = f_.I32(0);
@@ -77,7 +78,7 @@ void MaskedValues::EmitGather() {
   });
 }
 
-Value* MaskedValues::EmitIsTouched(Value* column) {
+Value* MaskedValues::EmitIsNonFinite(Value* column) {
   const int in_chunk = 16 / f_.tile.element_bytes();
   Value* cell = Cell(b_.CreateUDiv(column, f_.I32(in_chunk)));
   Value* seen = b_.CreateAlignedLoad(b_.getInt32Ty(), cell, llvm::Align(4), "seen");

@@ -7,14 +7,13 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-// One warp matmul: 16 rows by 8 columns by 16 steps. Lane 4 g + t has of its result rows g and g + 8 and, of these,
-// columns 2 t and 2 t + 1: of two such results side by side, what it has to have of the left factor of the next
-// matmul.
+// One mma: 16 rows x 8 columns x 16 steps. Lane 4 g + t has rows g and g + 8 of the result, in columns 2 t and 2 t + 1.
+// Two such results side by side are the lane's fragment of the left operand of the next mma.
 constexpr int kColumns = 8, kDepth = 16;
 
 }  // namespace
 
-AttentionKernel::Lane MatrixAttention::LaneOf(AttentionFrame& frame) {
+AttentionKernel::Lane MmaAttention::LaneOf(AttentionFrame& frame) {
   llvm::IRBuilderBase& b = frame.b;
   Value* group = b.CreateAnd(b.CreateLShr(frame.thread, 2), 7, "group");
   Value* first = b.CreateMul(b.CreateAnd(frame.thread, 3), frame.I32(2), "member.first");
@@ -32,15 +31,14 @@ AttentionKernel::Lane MatrixAttention::LaneOf(AttentionFrame& frame) {
           .run = 2};
 }
 
-MatrixAttention::MatrixAttention(AttentionFrame& frame)
+MmaAttention::MmaAttention(AttentionFrame& frame)
     : AttentionKernel(frame, LaneOf(frame)),
       multiply_(a_.operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16),
       pack_(a_.operand == DType::kBF16 ? Op::kPackBf16 : Op::kPackF16) {}
 
-// Four 8 x 8 parts of staged rows of `elements` elements, from `row` and `column` on, two by two: lane 8 i + j has the
-// address of row j of part i.
-std::vector<Value*> MatrixAttention::EmitParts(Op load, Value* from, Value* row, int column, int elements,
-                                               Second second) {
+// Four 8 x 8 parts, two by two, of staged rows of `elements` elements, from `row` and `column` on. Lane 8 i + j passes
+// the address of row j of part i.
+std::vector<Value*> MmaAttention::EmitParts(Op load, Value* from, Value* row, int column, int elements, Second second) {
   Value* low = b_.CreateAnd(b_.CreateLShr(f_.thread, 3), 1);
   Value* high = b_.CreateAnd(b_.CreateLShr(f_.thread, 4), 1);
   const bool below = second == Second::kBelow;
@@ -54,7 +52,7 @@ std::vector<Value*> MatrixAttention::EmitParts(Op load, Value* from, Value* row,
   return parts;
 }
 
-void MatrixAttention::EmitMultiply(const Value* const* lhs, Value* low, Value* high, Value** sums) {
+void MmaAttention::EmitMultiply(const Value* const* lhs, Value* low, Value* high, Value** sums) {
   std::vector<Value*> operands;
   for (int i = 0; i < 4; ++i) operands.push_back(const_cast<Value*>(lhs[i]));
   operands.insert(operands.end(), {low, high, sums[0], sums[1], sums[2], sums[3]});
@@ -62,7 +60,7 @@ void MatrixAttention::EmitMultiply(const Value* const* lhs, Value* low, Value* h
   for (unsigned i = 0; i < 4; ++i) sums[i] = b_.CreateExtractValue(result, i, "sum.next");
 }
 
-void MatrixAttention::EmitQuery() {
+void MmaAttention::EmitQuery() {
   Value* rows = f_.Shared(f_.I32(QueryOffset(tile_)));
   for (int d = 0; d < tile_.depth; d += kDepth) {
     const auto parts = EmitParts(Op::kLdmatrixX4, rows, warp_row_, d, tile_.depth, Second::kBelow);
@@ -70,7 +68,7 @@ void MatrixAttention::EmitQuery() {
   }
 }
 
-std::vector<Value*> MatrixAttention::EmitQK(Value* keys) {
+std::vector<Value*> MmaAttention::EmitQK(Value* keys) {
   std::vector<Value*> sums(lane_.scores.size(), f_.F32(0));
   for (int d = 0; d < tile_.depth; d += kDepth) {
     for (int key = 0; key < tile_.warp_keys(); key += 2 * kColumns) {
@@ -84,7 +82,7 @@ std::vector<Value*> MatrixAttention::EmitQK(Value* keys) {
   return sums;
 }
 
-void MatrixAttention::EmitPV(Value* values, const std::vector<Value*>& weights) {
+void MmaAttention::EmitPV(Value* values, const std::vector<Value*>& weights) {
   std::vector<Value*> sums;
   for (llvm::AllocaInst* slot : sums_) sums.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "sum"));
   for (int key = 0; key < tile_.warp_keys(); key += kDepth) {

@@ -1,4 +1,4 @@
-// In IR: the products of attention in f16 and bf16 on tensor cores (mma.sync, ldmatrix), for sm_80 and later.
+// The matmuls of f16 and bf16 attention on tensor cores (mma.sync, ldmatrix), for sm_80 and later.
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_MMA_ATTENTION_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_MMA_ATTENTION_H_
 
@@ -9,9 +9,9 @@
 
 namespace tailor::cuda {
 
-class MatrixAttention : public AttentionKernel {
+class MmaAttention : public AttentionKernel {
  public:
-  explicit MatrixAttention(AttentionFrame& frame);
+  explicit MmaAttention(AttentionFrame& frame);
 
  private:
   void EmitQuery() override;
@@ -19,14 +19,14 @@ class MatrixAttention : public AttentionKernel {
   void EmitPV(llvm::Value* values, const std::vector<llvm::Value*>& weights) override;
 
   static Lane LaneOf(AttentionFrame& frame);
-  // Which of four 8 x 8 parts comes second: the one below the first, or the one beside it.
+  // Which of the four 8 x 8 parts is the second one: below the first, or beside it.
   enum class Second { kBelow, kBeside };
   std::vector<llvm::Value*> EmitParts(device::Op load, llvm::Value* from, llvm::Value* row, int column, int elements,
                                       Second second);
   void EmitMultiply(const llvm::Value* const* lhs, llvm::Value* low, llvm::Value* high, llvm::Value** sums);
 
   const device::Op multiply_, pack_;
-  std::vector<llvm::Value*> query_;  // fragments: four words for each 16 steps of depth
+  std::vector<llvm::Value*> query_;  // fragments: four words per 16 steps of depth
 };
 
 }  // namespace tailor::cuda

@@ -32,18 +32,18 @@ Value* OnlineSoftmax::EmitSubtrahend(Value* top) {
   return b_.CreateSelect(none, frame_.F32(0), top, "subtrahend");
 }
 
-// In f32 as elsewhere. For weights that are rounded to 16 bits the device's exp2 will do: the difference is scaled, not
-// its parts, so that that of the largest score is exactly 0.
+// f32 attention uses the accurate exponential. For weights that are rounded to 16 bits the device's exp2 suffices: the
+// difference is scaled, not its terms, so the exponent of the largest score is exactly 0.
 Value* OnlineSoftmax::EmitExponential(Value* score, Value* subtrahend) {
   constexpr float kLog2E = 1.44269504f;
   Value* below = b_.CreateFSub(score, subtrahend, "below");
-  if (frame_.tile.kind == AttentionTile::Kind::kMultiplyAdd) {
+  if (frame_.tile.kind == AttentionTile::Kind::kSimt) {
     return EmitScalarOp(b_, frame_.target, OpKind::kExp, DType::kF32, DType::kF32, {below});
   }
   return EmitOp(b_, device::Op::kExp2, {b_.CreateFMul(below, frame_.F32(kLog2E), "below.log2")});
 }
 
-Value* OnlineSoftmax::EmitTake(int row, std::vector<Value*>& scores) {
+Value* OnlineSoftmax::EmitUpdate(int row, std::vector<Value*>& scores) {
   Value* before = EmitTop(row);
   Value* top = before;
   for (Value* score : scores) top = EmitMax(top, score);
@@ -61,7 +61,7 @@ Value* OnlineSoftmax::EmitTake(int row, std::vector<Value*>& scores) {
   return factor;
 }
 
-Value* OnlineSoftmax::EmitJoin(int row, const std::vector<Value*>& tops, const std::vector<Value*>& totals) {
+Value* OnlineSoftmax::EmitMerge(int row, const std::vector<Value*>& tops, const std::vector<Value*>& totals) {
   Value* top = tops[0];
   for (Value* part : tops) top = EmitMax(top, part);
   Value* subtrahend = EmitSubtrahend(top);

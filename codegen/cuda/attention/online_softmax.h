@@ -1,5 +1,5 @@
-// In IR: the softmax of rows whose scores come some at a time: each thread has parts of some rows, neighbouring threads
-// the other parts (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018, algorithm 3).
+// Online softmax: scores of a row come in steps; each thread has parts of some rows, neighbouring threads the other
+// parts (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018, algorithm 3).
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_ONLINE_SOFTMAX_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_ONLINE_SOFTMAX_H_
 
@@ -9,26 +9,25 @@
 
 namespace tailor::cuda {
 
-// Borrows `frame`. Emits into the entry block, where its builder stands. The maximum so far begins with -inf. Where it
-// is still that, 0 is subtracted in its place: scores that are all -inf have made no NaN yet, for a larger one may
-// follow.
+// Borrows `frame`. Emits into the entry block, where its builder stands. The maximum begins at -inf. While it is -inf,
+// 0 is subtracted instead: a step of scores that are all -inf must not make NaN, as a larger score may follow.
 class OnlineSoftmax {
  public:
   // `sharers` neighbouring threads, a power of two, share each of the thread's `rows` rows.
   OnlineSoftmax(AttentionFrame& frame, int rows, int sharers);
 
-  // Takes scores (f32) of row `row`: they become their exponentials. Returns what sums so far are to be multiplied
-  // with.
-  llvm::Value* EmitTake(int row, std::vector<llvm::Value*>& scores);
-  // Sums over the sharers, once all scores are taken.
+  // Replaces the scores (f32) of row `row` by their exponentials. Returns the factor by which earlier sums must be
+  // scaled.
+  llvm::Value* EmitUpdate(int row, std::vector<llvm::Value*>& scores);
+  // Adds the totals over the sharers, after the last scores.
   void EmitFinish();
-  // The maximum, and the sum of exponentials of what lies below it, of all sharers after EmitFinish: f32.
+  // The maximum, and the sum of exponentials relative to it; over all sharers after EmitFinish: f32.
   llvm::Value* EmitTop(int row) { return Load(tops_[row], "top"); }
   llvm::Value* EmitTotal(int row) { return Load(totals_[row], "total"); }
-  // The row is one of several parts, of which `tops` and `totals` are all: makes them one, and returns what this part's
-  // sums are to be multiplied with.
-  llvm::Value* EmitJoin(int row, const std::vector<llvm::Value*>& tops, const std::vector<llvm::Value*>& totals);
-  // The larger; NaN where one is.
+  // Combines the row with other parts: `tops` and `totals` are those of all parts. Returns the factor of this part's
+  // sums.
+  llvm::Value* EmitMerge(int row, const std::vector<llvm::Value*>& tops, const std::vector<llvm::Value*>& totals);
+  // The larger of both; NaN if either is NaN.
   llvm::Value* EmitMax(llvm::Value* x, llvm::Value* y);
 
  private:

@@ -52,13 +52,13 @@ void StagedRows::FindRuns() {
   aligned_ = b_.CreateICmpEQ(b_.CreateAnd(bits, kChunkBytes - 1), b_.getInt64(0), "aligned");
 }
 
-void StagedRows::EmitBring(Value* first, Value* to) {
+void StagedRows::EmitCopyStep(Value* first, Value* to) {
   if (aligned_ == nullptr) return EmitGather(first, to);
   EmitIf(b_, aligned_, "copy", [&] { EmitCopies(first, to); });
   EmitIf(b_, b_.CreateNot(aligned_), "gather", [&] { EmitGather(first, to); });
 }
 
-// Neighbouring threads take neighbouring chunks of a row. A loop, so that their addresses take no registers elsewhere.
+// Neighbouring threads take neighbouring chunks of a row. A loop keeps their addresses from taking registers elsewhere.
 void StagedRows::EmitCopies(Value* first, Value* to) {
   const int chunks = rows_ * columns_ / chunk_elements_;
   llvm::BasicBlock* latch = nullptr;
@@ -77,9 +77,9 @@ void StagedRows::EmitCopy(Value* chunk, Value* first, Value* to) {
   Value* exists = b_.CreateICmpSLT(wanted, dim_size_, "row.exists");
   Value* bytes = f_.I32(kChunkBytes);
   if (existing_ < columns_) {
-    Value* lhs = b_.CreateSub(f_.I32(existing_ * bytes_), offset);
-    lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lhs, f_.I32(0));
-    bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, bytes);
+    Value* left = b_.CreateSub(f_.I32(existing_ * bytes_), offset);
+    left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, f_.I32(0));
+    bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, bytes);
   }
   bytes = b_.CreateSelect(exists, bytes, f_.I32(0), "chunk.bytes");
   Value* read = b_.CreateSelect(exists, wanted, last_, "row.read");
@@ -89,7 +89,7 @@ void StagedRows::EmitCopy(Value* chunk, Value* first, Value* to) {
   EmitOp(b_, device::Op::kCpAsync16, {b_.CreateInBoundsGEP(b_.getInt8Ty(), to, at), from, bytes});
 }
 
-// The element where the axes stand, as memory holds it, or would.
+// The element at the current axes, in memory form.
 Value* StagedRows::EmitElement() {
   const Expr& e = f_.plan.exprs[element_];
   if (e.kind != ExprKind::kLoad || e.predicate >= 0) return ToMemory(b_, dtype_, f_.scalars.Emit(element_));

@@ -1,4 +1,4 @@
-// In IR: rows of a factor of an attention, some of which at a time a block brings into shared memory.
+// Copies rows of a factor of attention into shared memory, one step of rows at a time.
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_STAGED_ROWS_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_STAGED_ROWS_H_
 
@@ -9,15 +9,15 @@ namespace tailor::cuda {
 // Borrows `frame`. Emits into the entry block, where its builder stands.
 class StagedRows {
  public:
-  // `element` in terms of the batch and two axes, of which the dim size of `column_axis` is constant. A step is `rows`
-  // rows of `columns` elements: zeros follow those that there are. Adds expressions to the frame's plan.
+  // `element`: the factor in terms of the batch and two axes; the dim size of `column_axis` is constant. A step is
+  // `rows` rows of `columns` elements, zero-padded. Adds expressions to the frame's plan.
   StagedRows(AttentionFrame& frame, ExprId element, int row_axis, int column_axis, int rows, int columns);
 
-  // Emits what brings a step's rows from `first` (i64) on to `to`, a multiple of 16 in shared memory, StagedRowBytes
-  // apart. Rows beyond the last become zeros. What lies in aligned runs is copied asynchronously (cp.async, which the
-  // caller commits and awaits), the rest goes through registers: callers' tensors are aligned to their elements alone,
-  // so the kernel looks.
-  void EmitBring(llvm::Value* first, llvm::Value* to);
+  // Emits the copy of a step's rows from `first` (i64) on to `to`, a 16-byte aligned address in shared memory, with
+  // rows StagedRowBytes apart. Out-of-range rows are zero. Aligned runs are copied by cp.async, which the caller
+  // commits and awaits; others go through registers. The kernel checks the alignment, as callers' tensors are aligned
+  // to their elements only.
+  void EmitCopyStep(llvm::Value* first, llvm::Value* to);
 
  private:
   void FindRuns();
@@ -30,11 +30,11 @@ class StagedRows {
   llvm::IRBuilderBase& b_;
   const ExprId element_;
   const int row_axis_, column_axis_, rows_, columns_;
-  const int existing_;  // columns
+  const int existing_;  // columns, without padding
   const DType dtype_;
   const int bytes_, chunk_elements_;
-  llvm::Value *dim_size_, *last_;   // of the row axis, and its last row, i64
-  llvm::Value* aligned_ = nullptr;  // i1; null where there are no runs
+  llvm::Value *dim_size_, *last_;   // dim size of the row axis, and its last row, i64
+  llvm::Value* aligned_ = nullptr;  // i1; null without runs
   llvm::Value* base_ = nullptr;     // of row 0
   llvm::Value* pitch_ = nullptr;    // between rows, in elements
 };

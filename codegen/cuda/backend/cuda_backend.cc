@@ -43,7 +43,7 @@ host::EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, c
   return {std::move(symbol), plan, std::move(launches)};
 }
 
-// Which version of kernel `symbol` the device's function `kernel` is: "k3_v1"; -1 where it is another kernel's.
+// The version number of device function `kernel` ("k3_v1") if it belongs to kernel `symbol` ("k3"); else -1.
 int VersionOf(const std::string& symbol, absl::string_view kernel) {
   int version = -1;
   if (!absl::ConsumePrefix(&kernel, absl::StrCat(symbol, "_v")) || !absl::SimpleAtoi(kernel, &version)) return -1;
@@ -96,7 +96,8 @@ class CudaBuild final : public backend::TargetBuild {
     return DumpPass(target_.name, number, "kernels.ptx", modules_[number]);
   }
 
-  // Until the assembler finds no fault that can be retried: each turn makes all modules again, which few programs need.
+  // Repeats until the assembler reports no problem that can be retried. Each turn rebuilds all modules; few programs
+  // need one.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) override {
     auto images = MakeDeviceImages(modules_, target_);
     if (!images.ok()) return WithTarget(images.status());
@@ -121,7 +122,7 @@ class CudaBuild final : public backend::TargetBuild {
     return absl::Status(status.code(), absl::StrCat(target_.name, ": ", status.message()));
   }
 
-  // What the host program is to know of the schedules as they are now.
+  // Rebuilds kernels_, what the host program knows of the current schedules.
   void SetKernels() {
     kernels_.clear();
     int versions = 0;
@@ -131,7 +132,7 @@ class CudaBuild final : public backend::TargetBuild {
     }
   }
 
-  // Whether a schedule has changed, so that kernels are to be made again.
+  // Returns whether a schedule has changed, so that kernels must be rebuilt.
   bool Retry(const std::vector<AssemblerProblem>& problems) {
     ++turn_;
     bool changed = false;
@@ -171,7 +172,7 @@ class CudaBuild final : public backend::TargetBuild {
     return compiled;
   }
 
-  // Beside the versions that were kept though the assembler finds fault with them.
+  // Annotates the versions that were kept despite assembler problems.
   void AddNotes(Variant& variant) const {
     for (ProgramLaunch& launch : variant.launches) {
       for (const auto& [version, note] : notes_[launch.code]) {
@@ -200,7 +201,7 @@ class CudaBuild final : public backend::TargetBuild {
   std::vector<std::map<int, std::string>> notes_;  // by kernel: RetryOnSpill's
   std::vector<host::EmittedKernel> kernels_;       // by kernel
   std::vector<std::string> modules_;               // CompileDeviceModule's
-  int turn_ = 0;                                   // of linking
+  int turn_ = 0;                                   // link attempts so far
 };
 
 bool IsPtx(const backend::OwnedDeviceImage& image) { return image.kind == DeviceImageKind::kPtx; }
@@ -228,7 +229,7 @@ class CudaBackend final : public backend::Backend {
     return builds;
   }
 
-  // Where a later variant has PTX too, an earlier one's serves no architecture of its own.
+  // Drops the PTX beside a variant's cubin if a later variant has PTX too: no architecture would need it.
   void Finish(std::vector<CompiledVariant>& variants) const override {
     bool later = false;
     for (auto variant = variants.rbegin(); variant != variants.rend(); ++variant) {

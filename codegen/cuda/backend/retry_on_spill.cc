@@ -13,20 +13,20 @@ bool HasGuard(const Version& version, const Guard& guard) {
   return std::find(version.guards.begin(), version.guards.end(), guard) != version.guards.end();
 }
 
-// Whether a version without fault stands in for number `v`. Nothing does for the last, which serves all shapes, nor for
+// Whether a version without problems stands in for version `v`. Not for the last one, which serves all shapes, nor for
 // one that may yet spill less with fewer lanes.
-bool CanDoWithout(const CudaSchedule& schedule, const VersionFaults& faults, int v) {
+bool IsReplaceable(const CudaSchedule& schedule, const VersionFaults& faults, int v) {
   const auto count = static_cast<int>(schedule.versions.size());
   if (v == count - 1 || (faults.at(v).spills && schedule.versions[v].lanes > 1)) return false;
   for (int other = 0; other < count; ++other) {
-    if (faults.count(other) == 0 && StandsIn(schedule.versions[other], schedule.versions[v], faults.at(v).spills)) {
+    if (faults.count(other) == 0 && Replaces(schedule.versions[other], schedule.versions[v], faults.at(v).spills)) {
       return true;
     }
   }
   return false;
 }
 
-// Later turns take more steps at once, so that kAssemblingTurns reach the lightest version that there is.
+// Later turns take more steps at once, so that kAssemblingTurns reach the version with the fewest registers.
 bool ReduceRegistersBy(int steps, CudaVersion& version) {
   bool any = false;
   for (int i = 0; i < steps && ReduceRegisters(version); ++i) any = true;
@@ -40,7 +40,7 @@ std::string TextOf(const CudaVersion& version, const AssemblerProblem& fault) {
 
 }  // namespace
 
-bool StandsIn(const CudaVersion& other, const CudaVersion& version, bool spills) {
+bool Replaces(const CudaVersion& other, const CudaVersion& version, bool spills) {
   if (other.clocks == 0 || version.clocks == 0 || (other.cooperative && !version.cooperative)) return false;
   for (const Guard& guard : other.version.guards) {
     if (!HasGuard(version.version, guard)) return false;
@@ -59,7 +59,7 @@ bool RetryOnSpill(const VersionFaults& faults, int turn, CudaSchedule& schedule,
   for (int v = 0; v < static_cast<int>(was.versions.size()); ++v) {
     CudaVersion version = was.versions[v];
     if (const auto fault = faults.find(v); fault != faults.end()) {
-      const bool left_out = turn < kAssemblingTurns && CanDoWithout(was, faults, v);
+      const bool left_out = turn < kAssemblingTurns && IsReplaceable(was, faults, v);
       const bool lighter =
           !left_out && turn < kAssemblingTurns && fault->second.spills && ReduceRegistersBy(turn, version);
       if (left_out || lighter) {

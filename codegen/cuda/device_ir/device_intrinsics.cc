@@ -25,7 +25,7 @@ llvm::Function* Declare(llvm::IRBuilderBase& b, const llvm::Twine& name, llvm::T
   return function;
 }
 
-// An i32 in [least, end) that is the same at every call of a thread.
+// An i32 in [least, end) that is constant within a thread.
 Value* EmitIndex(llvm::IRBuilderBase& b, const char* name, uint32_t least, uint32_t end) {
   llvm::Function* function = Declare(b, name, b.getInt32Ty(), {}, llvm::MemoryEffects::none());
   function->addFnAttr(Attribute::Speculatable);

@@ -1,16 +1,17 @@
-// The device intrinsics that are one instruction each, as rows of
+// The device intrinsics of one instruction each, as rows of
 //
 //   ROW(id, name, results, parameters, effects, form)
 //
-// `results` and `parameters` are one letter a value: r i32, l i64, f float, p i1, s a pointer to shared memory, g one
-// to global memory, m a generic one, n an i32 constant. `effects` is a function of device_ops.cc, `form` one of
-// lower_device_intrinsics.cc, where alone it is expanded. Semantics are those of the PTX ISA's instructions.
+// `results` and `parameters` have one letter per value: r i32, l i64, f float, p i1, s a pointer to shared memory, g
+// one to global memory, m a generic one, n an i32 constant. `effects` is a function of device_ops.cc. `form` is a
+// function of lower_device_intrinsics.cc, the only place that expands it. Semantics are those of the PTX ISA's
+// instructions.
 // For sm_80 and later:
 //
 //   cp_async_N(to, from, bytes)      starts to copy `bytes` <= N bytes and N - bytes zeros; `to`, `from` N-byte aligned
 //   cp_async_commit()                makes the thread's copies since the last commit one group
-//   cp_async_wait(n)                 until at most the n latest groups of the thread are under way
-//   ldmatrix_xN(row)                 N 8x8 matrices of 16-bit elements, lane 8i + j has row j's address in matrix i,
+//   cp_async_wait(n)                 waits until at most the n latest groups of the thread are in flight
+//   ldmatrix_xN(row)                 N 8x8 matrices of 16-bit elements; lane 8i + j has row j's address in matrix i,
 //                                    16-byte aligned; `_trans`: transposed
 //   mma_mMnNkK_T(a..., b..., c...)   c + a b in f32, of a [M, K], b [K, N], c [M, N]. With g = lane / 4, t = lane % 4,
 //                                    register i of a lane holds these (row, column), h = 0, 1 the halves of 16 bits:
@@ -19,37 +20,37 @@
 //                                      c: (g + 8 (i / 2), 2 t + i % 2)
 //   pack_T(low, high)                both rounded to 16 bits, in one word
 //   bf16_bits(x), f16_bits(x)        x rounded to 16 bits, the word's upper half zero
-//   f16_value(bits)                  of the f16 of the word's lower half
-//   round_tf32(x)                    rounded to tf32, 10 bits of mantissa, ties away from zero: the upper 19 bits
+//   f16_value(bits)                  the f16 in the word's lower half
+//   round_tf32(x)                    x rounded to tf32, 10 bits of mantissa, ties away from zero: the upper 19 bits
 //   exp2(x)                          2^x within 2 ULP
 //   warp_barrier()                   of the warp's lanes; orders memory among them
 //   ballot(bit)                      bit l of the result is lane l's `bit`
-//   fence()                          orders the thread's accesses of memory for all threads of the device
+//   fence()                          orders the thread's memory accesses for all threads of the device
 //
-// For sm_90a alone, where `mbarrier` is 8 bytes of shared memory:
+// For sm_90a only; `mbarrier` is 8 bytes of shared memory:
 //
-//   mbarrier_init(mbarrier, n)       n arrivals complete a phase; to be ordered before its use by other threads
-//   mbarrier_arrive(mbarrier)        one of them; the result means nothing
-//   mbarrier_arrive_expect(mbarrier, bytes)   one of them; the phase waits for so many bytes more
-//   mbarrier_wait(mbarrier, parity)  until the phase of that parity is complete; the first phase has parity 0
-//   cp_async_arrive(mbarrier)        one of them, when the thread's cp_async copies so far have arrived
+//   mbarrier_init(mbarrier, n)       n arrivals complete a phase; must be ordered before its use by other threads
+//   mbarrier_arrive(mbarrier)        one arrival; the result is meaningless
+//   mbarrier_arrive_expect(mbarrier, bytes)   one arrival; the phase waits for `bytes` more bytes
+//   mbarrier_wait(mbarrier, parity)  waits until the phase of that parity is complete; the first phase has parity 0
+//   cp_async_arrive(mbarrier)        one arrival, when the thread's cp_async copies so far have arrived
 //   fence_mbarrier_init()            makes the thread's initialisations visible to copies
 //   fence_async_proxy()              makes the thread's stores to shared memory visible to copies and wgmma
-//   bulk_copy(to, from, bytes, mbarrier)   starts to copy; the bytes count for the mbarrier; all 16-byte aligned
+//   bulk_copy(to, from, bytes, mbarrier)   starts a copy, whose bytes count for the mbarrier; all 16-byte aligned
 //   tensor_load_Nd(to, map, mbarrier, c0, ...)   the box of the tensor map at `map` at (..., c0), zeros outside
-//   registers_up(n), registers_down(n)   of each thread of the warpgroup
+//   registers_up(n), registers_down(n)   sets the registers of each thread of the warpgroup to n
 //   named_barrier(id, n)             of n threads, whole warps; orders memory among them
-//   wgmma_fence()                    before the first product of registers that other instructions wrote
+//   wgmma_fence()                    before the first wgmma on registers that other instructions wrote
 //   wgmma_mMnNkK_T(c..., a, b)       starts c + a b^T, a [M, K] and b [N, K] by descriptors of shared memory; `_tb`:
 //                                    c + a b, b [K, N]. Lane l of warp w of four holds of c [64, N] in register i
 //                                    (16 w + l / 4 + 8 (i / 2 % 2), 8 (i / 4) + 2 (l % 4) + i % 2)
-//   wgmma_commit()                   makes the warpgroup's matmuls since the last commit one group
-//   wgmma_wait(n)                    until at most the n latest groups are under way
-//   wgmma_results_N(c...)            the same registers, which their matmuls have written: behind the wait
+//   wgmma_commit()                   makes the warpgroup's wgmmas since the last commit one group
+//   wgmma_wait(n)                    waits until at most the n latest groups are in flight
+//   wgmma_results_N(c...)            the same registers, after their wgmmas have written them: use after the wait
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OP_TABLE_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OP_TABLE_H_
 
-// Accumulators of a warpgroup's product of 32, 64, 128 and 256 columns.
+// Accumulators of a warpgroup's wgmma with 32, 64, 128 and 256 columns.
 #define TAILOR_FLOATS_8 "ffffffff"
 #define TAILOR_FLOATS_16 TAILOR_FLOATS_8 TAILOR_FLOATS_8
 #define TAILOR_FLOATS_32 TAILOR_FLOATS_16 TAILOR_FLOATS_16

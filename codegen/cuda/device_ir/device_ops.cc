@@ -15,7 +15,7 @@ struct Effects {
   bool convergent;
 };
 
-// What copies count in is memory that no one else sees: starting one and closing a group keep their order.
+// The state that counts copies is memory inaccessible to others: it keeps copies and group commits in order.
 Effects StartsCopy() { return {llvm::MemoryEffects::inaccessibleOrArgMemOnly(), false}; }
 Effects CountsCopies() { return {llvm::MemoryEffects::inaccessibleMemOnly(), false}; }
 Effects Memory() { return {llvm::MemoryEffects::unknown(), false}; }
@@ -68,7 +68,7 @@ llvm::Function* Declare(llvm::Module& module, Op op) {
   function->addFnAttr(llvm::Attribute::NoCallback);
   function->setMemoryEffects(effects.memory);
   if (effects.convergent) function->setConvergent();
-  // Two calls must not become one whose constant depends on the path.
+  // Two calls must not be merged into one whose constant depends on the path.
   if (std::strchr(row.parameters, 'n') != nullptr) function->addFnAttr(llvm::Attribute::NoMerge);
   return function;
 }

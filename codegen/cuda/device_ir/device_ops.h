@@ -1,4 +1,4 @@
-// Emits the device intrinsics of device_op_table.h, which says what each does.
+// Emits the device intrinsics of device_op_table.h, which documents each.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OPS_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OPS_H_
 
@@ -15,10 +15,10 @@ enum class Op {
 };
 
 struct OpSignature {
-  const char* name;     // behind kPrefix
+  const char* name;     // after kPrefix
   const char* results;  // letters of device_op_table.h
   const char* parameters;
-  const char* target;  // the first that has it
+  const char* target;  // the first architecture that has it
 };
 
 // All rows of the table, by Op.
@@ -27,7 +27,7 @@ llvm::ArrayRef<OpSignature> OpSignatures();
 // The type of a letter.
 llvm::Type* TypeOf(llvm::LLVMContext& context, char letter);
 
-// Emits one call where `b` stands. Several results come as one struct, no result as a call of no value.
+// Emits one call where `b` stands. Several results are one struct; without results the call is void.
 llvm::Value* EmitOp(llvm::IRBuilderBase& b, Op op, llvm::ArrayRef<llvm::Value*> operands);
 
 }  // namespace tailor::device

@@ -29,7 +29,7 @@ Value* MultiplyAdd(llvm::IRBuilderBase& b, Value* x, Value* y, Value* z) {
 }
 Value* Double(llvm::IRBuilderBase& b, double value) { return llvm::ConstantFP::get(b.getDoubleTy(), value); }
 
-// x / y: a reciprocal of 20 bits, twice improved by Newton's iteration, and the quotient once by its remainder.
+// x / y: a reciprocal of 20 bits, improved by two Newton iterations, then the quotient corrected by its remainder.
 Value* EmitQuotient(llvm::IRBuilderBase& b, Value* x, Value* y) {
   x = b.CreateFPExt(x, b.getDoubleTy());
   y = b.CreateFPExt(y, b.getDoubleTy());
@@ -41,14 +41,14 @@ Value* EmitQuotient(llvm::IRBuilderBase& b, Value* x, Value* y) {
   }
   Value* quotient = b.CreateFMul(x, reciprocal, "quotient");
   quotient = MultiplyAdd(b, MultiplyAdd(b, b.CreateFNeg(y), quotient, x), reciprocal, quotient);
-  // What is zero, infinite or no number was so at once.
+  // A quotient that is zero, infinite or NaN is so in the rough result already.
   Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, rough);
   Value* usual = b.CreateAnd(b.CreateFCmpOGT(magnitude, Double(b, 0)),
                              b.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(b.getDoubleTy())));
   return b.CreateFPTrunc(b.CreateSelect(usual, quotient, rough), b.getFloatTy(), "quotient");
 }
 
-// The root of x: 1 / root of 20 bits, improved by Newton's iteration, and the root by its remainder.
+// Square root of x: 1 / root to 20 bits, improved by Newton's iteration, then the root corrected by its remainder.
 Value* EmitRoot(llvm::IRBuilderBase& b, Value* x) {
   Value* wide = b.CreateFPExt(x, b.getDoubleTy());
   Value* inverse = b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_d, {}, {wide}, nullptr, "inverse.root");
@@ -65,7 +65,7 @@ Value* EmitRoot(llvm::IRBuilderBase& b, Value* x) {
   return b.CreateSelect(usual, narrow, own, "root");
 }
 
-// Of the lanes of a vector one by one.
+// Vectors are processed lane by lane.
 template <class Emit>
 void ReplaceFloats(llvm::Instruction& instruction, const Emit& emit) {
   llvm::IRBuilder<> b(&instruction);
@@ -80,7 +80,7 @@ void ReplaceFloats(llvm::Instruction& instruction, const Emit& emit) {
   instruction.eraseFromParent();
 }
 
-// Operands below 2^32 are divided as such, others bit by bit.
+// Operands below 2^32 are divided as 32-bit integers, others bit by bit.
 void ReplaceInteger(llvm::BinaryOperator& division) {
   llvm::IRBuilder<> b(&division);
   Value *x = division.getOperand(0), *y = division.getOperand(1);
@@ -105,7 +105,7 @@ void ReplaceInteger(llvm::BinaryOperator& division) {
   divides ? llvm::expandDivision(wide) : llvm::expandRemainder(wide);
 }
 
-// A division of less than 32 bits, as one of 32.
+// A division of less than 32 bits becomes one of 32.
 void Widen(llvm::BinaryOperator& division) {
   llvm::IRBuilder<> b(&division);
   const auto opcode = division.getOpcode();
@@ -116,7 +116,7 @@ void Widen(llvm::BinaryOperator& division) {
   division.eraseFromParent();
 }
 
-// Those of 32 bits are no calls.
+// Divisions of 32 bits are not calls.
 bool IsCall(const llvm::Instruction& instruction) {
   return instruction.isIntDivRem() && instruction.getType()->isIntegerTy() && !instruction.getType()->isIntegerTy(32) &&
          !llvm::isa<llvm::Constant>(instruction.getOperand(1));

@@ -1,7 +1,7 @@
-// Divisions without calls, for kernels whose warpgroups multiply (wgmma). An assembler makes some instructions calls of
-// functions of its own: divisions of integers of other than 32 bits, and divisions and roots of floats, for operands
-// that are rare. One that compiles for a later link (nvJitLink does) cannot know what such a function leaves as it is,
-// and has matmuls wait for one another.
+// Divisions without calls, for kernels that use wgmma. Assemblers turn some instructions into calls of internal
+// functions: integer divisions of other than 32 bits, and divisions and roots of floats, for rare operands. An
+// assembler that compiles for a later link (as nvJitLink does) does not know which registers such a function preserves,
+// and serialises the wgmmas.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_INLINE_DIVISIONS_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_INLINE_DIVISIONS_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor::cuda {
 
-// Rewrites them in functions that call tailor.device.wgmma_*. Results are the same bits: quotients and roots of floats
-// are computed in double to within 2^-50, and neither comes so near to the middle between two floats.
+// Rewrites them in functions that call tailor.device.wgmma_*. Results are bit-identical: quotients and roots of floats
+// are computed in double to within 2^-50, and neither comes that close to the midpoint between two floats.
 void InlineDivisions(llvm::Module& module);
 
 }  // namespace tailor::cuda

@@ -28,7 +28,7 @@ constexpr std::pair<const char*, ID> kRegisters[] = {
     {"grid_dim", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
 };
 
-// Behind "shuffle_" in the names of shuffles.
+// Suffixes after "shuffle_" in the names of shuffles.
 constexpr std::pair<const char*, ID> kShuffles[] = {
     {"xor", llvm::Intrinsic::nvvm_shfl_sync_bfly_i32},
     {"down", llvm::Intrinsic::nvvm_shfl_sync_down_i32},
@@ -36,11 +36,11 @@ constexpr std::pair<const char*, ID> kShuffles[] = {
 };
 
 Value* ShuffleWord(llvm::IRBuilderBase& b, ID id, Value* word, Value* lane) {
-  // All 32 lanes take part; the last operand says that the whole warp is one segment.
+  // All 32 lanes take part; the last operand makes the whole warp one segment.
   return b.CreateIntrinsic(id, {}, {b.getInt32(-1), word, lane, b.getInt32(31)}, nullptr, "shuffled");
 }
 
-// Values up to 32 bits travel as one word, 64-bit ones as two.
+// Values up to 32 bits are shuffled as one word, 64-bit values as two.
 Value* LowerShuffle(llvm::IRBuilderBase& b, ID id, Value* value, Value* lane) {
   llvm::Type* type = value->getType();
   const unsigned width = type->getScalarSizeInBits();
@@ -58,10 +58,10 @@ Value* LowerShuffle(llvm::IRBuilderBase& b, ID id, Value* value, Value* lane) {
   return b.CreateBitCast(result, type, "shuffle");
 }
 
-// A form of device_op_table.h: the instruction that takes `operands` and gives what the intrinsic does.
+// A form of device_op_table.h: emits the instruction for `operands` and returns the intrinsic's results.
 using Form = std::function<Value*(llvm::IRBuilderBase& b, std::vector<Value*> operands)>;
 
-// The NVPTX intrinsic with the same operands, some as other types of the same bits.
+// The NVPTX intrinsic with the same operands, some bitcast to other types.
 Form Instruction(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     llvm::SmallVector<llvm::Type*> overloads;
@@ -74,14 +74,14 @@ Form Instruction(ID id) {
   };
 }
 
-// A word of two 16-bit values, of which the instruction takes the upper one first.
+// A word of two 16-bit values; the instruction takes the upper one first.
 Form Packed(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     return b.CreateBitCast(Instruction(id)(b, {operands[1], operands[0]}), b.getInt32Ty(), "packed");
   };
 }
 
-// The same of one value, in the lower half.
+// The same for one value, in the lower half.
 Form PackedAlone(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     return Packed(id)(b, {operands[0], llvm::ConstantFP::getZero(b.getFloatTy())});
@@ -95,7 +95,7 @@ Form F16Value() {
   };
 }
 
-// The same with the mask of all lanes of the warp as first operand.
+// The NVPTX intrinsic with the mask of all lanes as additional first operand.
 Form AllLanes(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     operands.insert(operands.begin(), b.getInt32(-1));
@@ -120,7 +120,7 @@ std::string Constraints(llvm::Type* result, const std::vector<Value*>& operands,
   return llvm::join(all, ",");
 }
 
-// PTX text, `$i` the i-th of the results and operands. Addresses are registers, those of shared memory of 32 bits.
+// Inline PTX; `$i` is the i-th of results and operands. Addresses are registers, of 32 bits for shared memory.
 Value* InlinePtx(llvm::IRBuilderBase& b, llvm::StringRef text, llvm::Type* result, std::vector<Value*> operands,
                  bool in_place) {
   std::vector<llvm::Type*> types;
@@ -145,7 +145,7 @@ Form Ptx(std::string text) {
   };
 }
 
-// An instruction whose result is as many registers as float operands lead, and is written over them.
+// An instruction that overwrites its float operands, which are also its results.
 Form InPlace(std::string text) {
   return [text](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     std::vector<llvm::Type*> results;
@@ -156,7 +156,7 @@ Form InPlace(std::string text) {
   };
 }
 
-// A product of accumulators $0..., which come in and go out, and descriptors of a and b.
+// A wgmma on accumulators $0..., which are read and written, and descriptors of a and b.
 Form Wgmma(const std::string& shape, const std::string& type, int transposes_b) {
   const int columns = std::stoi(shape.substr(shape.find('n') + 1));
   const int accumulators = columns / 2;
@@ -203,7 +203,7 @@ llvm::GlobalVariable* DynamicSharedMemory(llvm::Module& module) {
   return shared;
 }
 
-// What `call` becomes; nullptr for a name that no one knows. What has no value becomes a call of none.
+// The lowering of `call`; nullptr for an unknown name. A call without value is lowered to a void call.
 Value* Lower(llvm::IRBuilderBase& b, llvm::CallInst& call, llvm::StringRef name) {
   for (const auto& [register_name, id] : kRegisters) {
     if (name == register_name) return b.CreateIntrinsic(id, {}, {}, nullptr, name);

@@ -8,8 +8,8 @@
 namespace tailor::cuda {
 
 // Replaces every call of a `tailor.device.*` function by NVPTX intrinsics and drops the declarations; makes exchanges
-// atomic for the whole system (nvptx_sync.h). INTERNAL naming the function if it is not one of device_intrinsics.h or
-// device_op_table.h; the module is then half lowered.
+// atomic for the whole system (nvptx_sync.h). INTERNAL with the function's name if it is not in device_intrinsics.h or
+// device_op_table.h; the module is then partly lowered.
 absl::Status LowerDeviceIntrinsics(llvm::Module& module);
 
 }  // namespace tailor::cuda

@@ -20,7 +20,7 @@ constexpr uint32_t kGeneration = 1U << 31;
 void EmitIntrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id) { b.CreateIntrinsic(id, {}, {}); }
 Value* ReadRegister(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }
 
-// Counts this block, then waits until the generation is another than before.
+// Counts this block, then spins until the generation bit flips.
 void EmitGridSync(llvm::IRBuilderBase& b, Value* counter) {
   Value* is_first = b.CreateICmpEQ(ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), b.getInt32(0));
   Value* others = b.CreateSub(ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), b.getInt32(1), "others");
@@ -42,7 +42,7 @@ void EmitGridSync(llvm::IRBuilderBase& b, Value* counter) {
 }  // namespace
 
 llvm::Function* GridBarrier(llvm::Module& module) {
-  // PTX has no names that are private to a text, and several may be joined.
+  // PTX has no names that are local to a text, and several texts may be joined.
   const std::string name = (module.getName() + "_grid_barrier").str();
   if (llvm::Function* known = module.getFunction(name)) return known;
   llvm::LLVMContext& context = module.getContext();

@@ -1,4 +1,4 @@
-// What the optimizer is told of loops.
+// Unroll metadata of loops.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_UNROLL_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_UNROLL_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor::cuda {
 
-// Asks for `count` bodies in a turn of the loop that `latch`'s branch closes, no more and no fewer: so many have their
-// loads under way together, and registers and code do not grow with what the loop's dim size happens to be.
+// Requests an unroll count of exactly `count` for the loop that `latch`'s branch closes. So `count` bodies have their
+// loads in flight together, and registers and code size do not depend on the loop's trip count.
 void SetUnroll(llvm::BasicBlock* latch, int count);
 
 }  // namespace tailor::cuda

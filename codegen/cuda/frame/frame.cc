@@ -15,7 +15,7 @@ llvm::Type* TypeOf(llvm::IRBuilderBase& b, const KernelParameter& parameter) {
   return b.getInt64Ty();
 }
 
-// Tensor maps are objects whose addresses are taken where they lie, among the parameters. `numbers`: those of the maps.
+// Tensor maps are byval parameters (grid constants), whose addresses are taken in place. `numbers`: their parameters.
 void DescribeMaps(llvm::IRBuilderBase& b, const std::vector<unsigned>& numbers, llvm::Function* kernel) {
   if (numbers.empty()) return;
   llvm::LLVMContext& context = b.getContext();
@@ -47,7 +47,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
     if (parameter.kind != KernelParameter::kBuffer) continue;
     const bool read_only = plan.buffers[parameter.index].kind == BufferKind::kInput;
     if (read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
-    // Of what is kept, threads read what others wrote before a barrier.
+    // Not noalias if kept: there threads read what others wrote before a barrier.
     if (read_only || !IsKept(plan, parameter.index)) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
   }
   const auto annotate = [&](const char* what, int number) {
@@ -62,7 +62,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   return kernel;
 }
 
-// Where the row buffers of this thread's row begin, if those of the block's first row do at `rows`.
+// Address of the row buffers of this thread's row, if those of the block's first row begin at `rows`.
 llvm::Value* OwnRow(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version, llvm::Value* rows,
                     KernelFrame first) {
   llvm::Value* end = PlaceRowBuffers(b, plan, rows, first);
@@ -72,8 +72,8 @@ llvm::Value* OwnRow(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVe
   return b.CreateInBoundsGEP(b.getInt8Ty(), rows, offset, "rows.own");
 }
 
-// Where those of the block's first row, or of this thread's, begin: in shared memory, or in the block's `bytes` of the
-// scratch at `base`.
+// Address of the row buffers of the block's first row, or of this thread's row: in shared memory, or in the block's
+// `bytes` bytes of the scratch at `base`.
 llvm::Value* RowsOfBlock(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version, llvm::Value* base,
                          llvm::Value* bytes, const KernelFrame& frame) {
   if (!version.rows_in_shared) {

@@ -10,13 +10,13 @@
 namespace tailor::cuda {
 
 struct CudaFrame : KernelFrame {
-  // Of cooperative versions `scratch` is that of the launch.
+  // In cooperative versions `scratch` is the launch's.
   llvm::Value* row_bytes = nullptr;  // i64: of all row buffers of one row
 };
 
-// Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie
-// behind the version's partials in shared memory, one row's behind another's, or in the block's part of the global
-// scratch. In cooperative launches they are row 0's, at the beginning of the launch's scratch, and others lie behind.
+// Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie after the
+// version's partial results in shared memory, one row's after another's, or in the block's part of the global scratch.
+// In cooperative launches the frame has those of row 0, at the beginning of the launch's scratch; other rows follow.
 CudaFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                          const CudaVersion& version, llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-// Whether the vectors that a version's threads take may be accessed at once.
+// Whether a thread may access its vectors of lanes with one instruction each.
 #ifndef TAILOR_CODEGEN_CUDA_FRAME_WHOLE_VECTORS_H_
 #define TAILOR_CODEGEN_CUDA_FRAME_WHOLE_VECTORS_H_
 
@@ -9,8 +9,8 @@
 
 namespace tailor::cuda {
 
-// Emits an i1, the same in all threads: whether all vectors of lanes are whole (LiesInRuns) and lie at multiples of
-// their bytes, or of 16 where they are larger. Requires version.lanes > 1.
+// Emits an i1, uniform over all threads: whether all vectors of lanes are whole (LiesInRuns) and aligned to their size,
+// or to 16 bytes if they are larger. Requires version.lanes > 1.
 llvm::Value* EmitAreVectorsWhole(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version,
                                  const KernelFrame& frame);
 

@@ -18,13 +18,13 @@ namespace {
 
 std::unique_ptr<GemmLoop> MakeLoop(MatmulFrame& matmul) {
   switch (matmul.tile().kind) {
-    case MatmulTile::Kind::kMultiplyAdd:
+    case MatmulTile::Kind::kSimt:
       return std::make_unique<SimtGemm>(matmul);
-    case MatmulTile::Kind::kMatrix:
+    case MatmulTile::Kind::kMma:
       return std::make_unique<MmaGemm>(matmul);
     case MatmulTile::Kind::kPanelStream:
       return std::make_unique<PanelStreamGemm>(matmul);
-    case MatmulTile::Kind::kMatrixStream:
+    case MatmulTile::Kind::kMmaStream:
       return std::make_unique<MmaStreamGemm>(matmul);
     case MatmulTile::Kind::kWarpgroup:
       break;
@@ -32,14 +32,14 @@ std::unique_ptr<GemmLoop> MakeLoop(MatmulFrame& matmul) {
   return nullptr;
 }
 
-// All threads of a block are in one main loop.
+// For tiles whose main loop all threads of a block run together.
 void EmitLoops(MatmulFrame& matmul) {
   StreamK stream_k(matmul);
   stream_k.EmitEach([&] {
     const std::unique_ptr<GemmLoop> loop = MakeLoop(matmul);
     loop->Emit();
     stream_k.EmitSums([&](llvm::Value* first) { loop->EmitStage(first); });
-    if (matmul.version().cooperative) matmul.team().sync();  // what sums went through is the next portion's
+    if (matmul.version().cooperative) matmul.team().sync();  // the next segment reuses the memory of staged sums
   });
   stream_k.EmitGridSync();
   stream_k.EmitFixup();

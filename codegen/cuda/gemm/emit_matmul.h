@@ -1,4 +1,4 @@
-// Matmul kernels for GPUs: the plans that codegen/cpu/gemm emits.
+// Emits matmul kernels for GPUs, from the same plans as codegen/cpu/gemm.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_EMIT_MATMUL_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_EMIT_MATMUL_H_
 
@@ -11,8 +11,8 @@
 
 namespace tailor::cuda {
 
-// Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule` (ScheduleCudaMatmul's) to `module`, in terms of
-// the device intrinsics. Parameters are the slots of the plan's argument block; the scratch that a box would have is
+// Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule` (ScheduleCudaMatmul's) to `module`, in terms of the
+// device intrinsics. Parameters are the slots of the plan's argument block; the slot of a staging buffer's scratch is
 // not read. Requires plan.IsContraction().
 absl::Status EmitCudaMatmul(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                             llvm::Module& module);

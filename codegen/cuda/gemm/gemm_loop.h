@@ -1,4 +1,4 @@
-// A matmul's main loop: from operands in memory to sums in registers. Made where the frame has a tile.
+// The main loop of a matmul: from operands in memory to sums in registers. Constructed after the frame's EmitTile.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_GEMM_LOOP_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_GEMM_LOOP_H_
 
@@ -9,10 +9,10 @@ namespace tailor::cuda {
 class GemmLoop {
  public:
   virtual ~GemmLoop() = default;
-  // Emits the loop. Every thread must arrive; on return no copy into shared memory is under way.
+  // Emits the loop. Every thread must arrive; on return no copy into shared memory is in flight.
   virtual void Emit() = 0;
-  // Emits, for each of the thread's sums, a store where StagedSum says, if its row is one of the pass whose first row
-  // in the tile is `first` (i32).
+  // Emits a store of each of the thread's sums to its StagedSum, if its row is in the pass whose first row in the tile
+  // is `first` (i32).
   virtual void EmitStage(llvm::Value* first) = 0;
 };
 

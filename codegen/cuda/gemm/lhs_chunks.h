@@ -1,4 +1,4 @@
-// In IR: the lhs of a matmul in chunks of 16 bytes along K, as tensor cores take it.
+// Emits reads of a matmul's lhs in chunks of 16 bytes along K, as tensor cores take it.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_LHS_CHUNKS_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_LHS_CHUNKS_H_
 
@@ -9,29 +9,29 @@
 namespace tailor::cuda {
 
 inline constexpr int kChunkBytes = 16;
-inline constexpr int kChunkElements = 8;  // of 16 bits
+inline constexpr int kChunkElements = 8;  // 16-bit elements
 
-// Borrows `matmul`. Of the frame's tile; emits where the builder stands.
+// Borrows `matmul`. Reads the frame's current tile; emits where the builder stands.
 class LhsChunks {
  public:
   explicit LhsChunks(MatmulFrame& matmul);
 
-  // Whether neighbours along K lie side by side in memory. They may still not be aligned: callers' tensors are aligned
-  // to their elements alone.
+  // Whether elements along K are contiguous in memory. They may still be unaligned: callers' tensors are aligned to
+  // their elements only.
   bool AreRuns() const { return !row_coefficients_.empty(); }
-  // i1: every chunk that begins at a whole number of chunks is aligned to 16 bytes. Requires AreRuns().
+  // i1: every chunk that begins at a multiple of a chunk is 16-byte aligned. Requires AreRuns().
   llvm::Value* IsAligned() const { return aligned_; }
-  // The address of element (m, 0). Requires AreRuns() and an existing row.
+  // Address of element (m, 0). Requires AreRuns() and an existing row.
   llvm::Value* Row(llvm::Value* m);
-  // Element (m, k) of any operand as memory holds it, zero from depth() on. Requires an existing row.
+  // Element (m, k) of any operand in memory form; zero from depth() on. Requires an existing row.
   llvm::Value* EmitElement(llvm::Value* m, llvm::Value* k);
 
  private:
   MatmulFrame& matmul_;
   llvm::Type* const element_;
-  std::vector<ExprId> row_coefficients_;  // empty unless elements are runs
+  std::vector<ExprId> row_coefficients_;  // empty if AreRuns() is false
   llvm::Value* aligned_ = nullptr;
-  llvm::Value* base_ = nullptr;        // of the batch index
+  llvm::Value* base_ = nullptr;        // of the current batch index
   llvm::Value* row_stride_ = nullptr;  // in elements
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 using llvm::Value;
 
-// Elements that a thread loads in a turn, each of which takes a register: in chunks, one by one, and of any step. One
-// warp gathers where boxes are the rule, beside which few registers are left.
+// Elements that a thread loads per turn, one register each: in chunks, one by one, and of any step. A single warp
+// gathers if TMA copies are the rule; then few registers are left.
 constexpr int kMostInChunks = 64, kMostSingle = 16;
 int MostAny(int threads) { return threads > 32 ? 4 : 2; }
 
@@ -30,7 +30,7 @@ LhsGather::LhsGather(MatmulFrame& matmul, LhsChunks& lhs, int threads, Value* th
       thread_(thread) {
   FindStrides();
   const int elements = tile_.rows * tile_.depth / threads_;
-  // Of single elements there is more than one turn: else the place of each would be kept from step to step.
+  // Single elements take more than one turn: otherwise each element's place would be kept from step to step.
   whole_ = {along_rows_, std::min(along_rows_ ? elements : elements / 2, along_rows_ ? kMostInChunks : kMostSingle)};
   any_ = {false, MostAny(threads_)};
   assert(elements % whole_.elements == 0 && elements % any_.elements == 0);
@@ -41,8 +41,7 @@ void LhsGather::FindStrides() {
   const Contraction& c = matmul_.contraction();
   KernelPlan& plan = matmul_.plan();
   if (c.fill >= 0 || plan.buffers[c.lhs.ref].layout != ConstantLayout::kRowMajor) return;
-  if (!along_rows_ && threads_ < tile_.depth)
-    return;  // neighbours of a thread's elements would not be one stride apart
+  if (!along_rows_ && threads_ < tile_.depth) return;  // consecutive elements of a thread would not be one stride apart
   const std::vector<ExprId> rows = LoadCoefficients(plan, c.lhs, c.m), depths = LoadCoefficients(plan, c.lhs, c.k);
   if (rows.empty() || depths.empty()) return;
   const std::vector<DimSize>& dims = plan.buffers[c.lhs.ref].dims;
@@ -66,7 +65,7 @@ void LhsGather::FindStrides() {
 
 int LhsGather::Turns(const Sharing& sharing) const { return tile_.rows * tile_.depth / threads_ / sharing.elements; }
 
-// Neighbouring threads have neighbours along the fast axis, which has `fast_units` units.
+// Neighbouring threads take neighbouring units along the fast axis, which has `fast_units` units.
 LhsGather::Unit LhsGather::UnitAt(Value* number, int fast_units) {
   if (threads_ >= fast_units) {
     Value* before = b_.CreateMul(number, I32(threads_ / fast_units));
@@ -89,7 +88,7 @@ LhsGather::Element LhsGather::At(const Sharing& sharing, Value* turn, int i) {
   return {row, depth, b_.CreateUDiv(depth, I32(chunk_elements_)), b_.CreateURem(depth, I32(chunk_elements_))};
 }
 
-// Of chunks a row that does not exist is the last one instead; of single elements all rows exist.
+// In chunks, the last existing row stands in for rows beyond it; single elements require that all rows exist.
 Value* LhsGather::EmitIsWhole(Value* k) {
   if (row_stride_ == nullptr) return b_.getFalse();
   const Contraction& c = matmul_.contraction();
@@ -102,8 +101,8 @@ Value* LhsGather::EmitIsWhole(Value* k) {
   return b_.CreateAnd(whole, rows, "step.is_whole");
 }
 
-// Within a chunk, and along the rows of single elements, an address is the one before it and a stride: a few are kept
-// in registers, not one for each element.
+// Within a chunk, and along the rows of single elements, each address is the previous one plus a stride. So a few
+// addresses are in registers, not one per element.
 void LhsGather::EmitLoadWhole(Value* k, Value* turn) {
   const bool chunks = whole_.in_chunks;
   const int run = chunks ? chunk_elements_ : whole_.elements;

@@ -15,7 +15,7 @@ using llvm::Value;
 
 constexpr int kAccessBytes = 16;  // the widest access of memory
 
-// The sums as values of the plan's buffer, which f16 and bf16 round.
+// The sums rounded to the dtype of the plan's buffer (f16, bf16).
 Value* Rounded(MatmulFrame& matmul, Value* sum) {
   const Contraction& c = matmul.contraction();
   const DType dtype = matmul.plan().buffers[c.sums].dtype;
@@ -24,7 +24,7 @@ Value* Rounded(MatmulFrame& matmul, Value* sum) {
   return FromMemory(b, dtype, ToMemory(b, dtype, sum));
 }
 
-// The sums of `lanes` columns from `column` on, of all slices in their order: a vector where there are several.
+// The sums of `lanes` columns from `column` on, added over slices in order; a vector if `lanes` > 1.
 Value* EmitSum(MatmulFrame& matmul, Value* row, Value* column, int lanes) {
   llvm::IRBuilderBase& b = matmul.b();
   const DType accumulate = matmul.types().accumulate;
@@ -67,13 +67,13 @@ int FastDimSize(const MatmulFrame& matmul) {
   return matmul.types().stores_along_rows ? matmul.tile().rows : matmul.tile().columns;
 }
 
-// A thread that reads eight words takes two chunks of four, and of eight such threads four would find theirs in the
-// banks of the other four: in every second 32 columns neighbouring chunks change places.
+// XOR swizzle: odd groups of 32 columns swap neighbouring chunks of four words. A thread that reads eight words takes
+// two chunks; without the swap four of eight such threads would hit the banks of the other four.
 Value* StagedSum(MatmulFrame& matmul, Value* row, Value* column, Value* slice) {
   llvm::IRBuilderBase& b = matmul.b();
   const MatmulTile& tile = matmul.tile();
   if (slice != nullptr) row = b.CreateNUWAdd(row, b.CreateNUWMul(slice, b.getInt32(tile.pass_rows)));
-  if (SwapsChunks(tile, matmul.types())) {
+  if (SwizzlesStagedSums(tile, matmul.types())) {
     column = b.CreateXor(column, b.CreateAnd(b.CreateLShr(column, 3), 4, "swapped"), "column.staged");
   }
   Value* offset = b.CreateNUWMul(row, b.getInt32(StagedRow(tile, matmul.types())));
@@ -82,17 +82,17 @@ Value* StagedSum(MatmulFrame& matmul, Value* row, Value* column, Value* slice) {
 
 namespace {
 
-// Turns of a thread that are under way together. While passes are to come, sums of theirs take registers: of two
-// warpgroups, which have no more than 168 a thread, most of them.
+// Turns of a thread that are in flight together. Until the last pass, waiting sums take registers: with two warpgroups,
+// most of the 168 per thread.
 int Turns(const MatmulTile& tile, int lanes) {
   const bool whole = tile.pass_rows == tile.rows;
   if (tile.kind == MatmulTile::Kind::kWarpgroup && !whole) return 1;
   return lanes == 1 && whole ? 4 : 2;
 }
 
-// The elements of the pass whose first row is `first` (i64, of the tile), `lanes` neighbouring columns at once. A
-// thread has one column, or run of columns, and every so many rows of it; where outputs lie along rows, one row and
-// every so many columns.
+// The elements of the pass whose first row is `first` (i64, in the tile), `lanes` neighbouring columns at once. A
+// thread has one column, or run of columns, and strided rows of it. If outputs are contiguous along rows: one row and
+// strided columns.
 void EmitPass(MatmulFrame& matmul, Value* first, int lanes, TakeSum take) {
   llvm::IRBuilderBase& b = matmul.b();
   const MatmulTile& tile = matmul.tile();
@@ -103,7 +103,7 @@ void EmitPass(MatmulFrame& matmul, Value* first, int lanes, TakeSum take) {
   assert(threads % fast == 0 && (lanes == 1 || !along_rows));
   const auto narrow = [&](Value* value) { return b.CreateTrunc(value, b.getInt32Ty()); };
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
-  Value* rows_left = b.CreateSub(matmul.rows(), b.CreateAdd(matmul.first_row(), first, "pass.row"), "rows.lhs");
+  Value* rows_left = b.CreateSub(matmul.rows(), b.CreateAdd(matmul.first_row(), first, "pass.row"), "rows.left");
   Value* columns_left = b.CreateSub(matmul.columns(), matmul.first_column(), "columns.left");
   Value* own = b.CreateURem(matmul.team().thread, b.getInt32(fast), "fast");
   own = wide(b.CreateNUWMul(own, b.getInt32(lanes), "fast.first"));
@@ -124,7 +124,7 @@ void EmitPass(MatmulFrame& matmul, Value* first, int lanes, TakeSum take) {
 
 }  // namespace
 
-// What a pass needs in registers beside the sums that wait is either for runs or for elements: a loop for each.
+// One loop for vectors and one for single elements, as only one of them needs its registers beside the waiting sums.
 void EmitPasses(MatmulFrame& matmul, llvm::function_ref<void(Value* first)> stage, TakeSum take) {
   llvm::IRBuilderBase& b = matmul.b();
   const MatmulTile& tile = matmul.tile();

@@ -47,9 +47,8 @@ Value* MatmulFrame::EmitTileCount() {
   return count;
 }
 
-// Tiles of one batch index follow one another. Of these, bands of some rows of tiles: within a band the blocks that run
-// at the same time share both operands' parts in the second-level cache. There are fewer than 2^31 tiles, and so of
-// each axis that has any.
+// Tiles of one batch index are consecutive, ordered by bands of kBand rows of tiles: concurrent blocks of a band share
+// both operands in L2. There are fewer than 2^31 tiles, so 32-bit arithmetic suffices.
 void MatmulFrame::EmitTile(Value* number) {
   constexpr int kBand = 8;
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
@@ -80,7 +79,7 @@ Value* MatmulFrame::ToSum(DType dtype, Value* value) {
   return EmitScalarOp(b_, target_, OpKind::kCast, dtype, c_.accumulate, {value});
 }
 
-// The axes' values for the element of the lhs; a box's own axes where it is one.
+// Sets the axes for the element of the lhs; with a fill, the fill's own axes too.
 void MatmulFrame::SetLhs(Value* m, Value* k) {
   scalars_.SetAxis(c_.m, m);
   scalars_.SetAxis(c_.k, k);
@@ -129,7 +128,7 @@ void MatmulFrame::EmitWithLanes(llvm::function_ref<void(int lanes)> body) {
 }
 
 Value* MatmulFrame::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
-  if (!IsFloat(c_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "matmul"), "sum.next");
+  if (!IsFloat(c_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum_type_}, {x, y, sum}, nullptr, "sum.next");
 }
 

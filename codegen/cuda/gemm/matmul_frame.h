@@ -1,5 +1,5 @@
-// In IR: what every matmul kernel begins with: which tile of the result is computed, and elements of the operands by
-// their row, column and step of K.
+// The frame of every matmul kernel: the tile of the result that is computed, and operand elements by row, column and
+// step of K.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_MATMUL_FRAME_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_MATMUL_FRAME_H_
 
@@ -18,41 +18,40 @@ namespace tailor::cuda {
 
 // The threads that run an epilogue together.
 struct MatmulTeam {
-  llvm::Value* thread;  // i32: the thread's number among them
+  llvm::Value* thread;  // i32: the thread's index in the team
   int threads;
-  llvm::Value* staged;         // shared memory that they exchange sums through
-  std::function<void()> sync;  // emits a barrier of all of them
+  llvm::Value* staged;         // shared memory for staged sums
+  std::function<void()> sync;  // emits a barrier of the team
 };
 
-// Borrows all; one per kernel.
+// Borrows all arguments; one per kernel.
 class MatmulFrame {
  public:
   // Opens kernel `name` in `module` (OpenCudaKernel). `plan` is the emitter's own: expressions are added to it.
   MatmulFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan, const Contraction& contraction,
               const MatmulTypes& types, const CudaVersion& version, const std::string& name);
 
-  // How many tiles the matmul has, i64.
+  // Number of tiles of the matmul, i64.
   llvm::Value* EmitTileCount();
-  // Makes tile `number` (i64, below the count) the one that is computed, along all of K: the batch axes, first_row(),
+  // Makes tile `number` (i64, below the count) current, along all of K: sets the batch axes, first_row() and
   // first_column().
   void EmitTile(llvm::Value* number);
-  // Of the tile, only the elements of K in [begin, end), i64s: of whole steps, but for the last of K.
+  // Restricts the tile to elements of K in [begin, end), i64s: whole steps, except for the last of K.
   void SetRange(llvm::Value* begin, llvm::Value* end) { k_begin_ = begin, k_end_ = end; }
-  // A variable of the thread.
+  // A variable of the thread (an alloca in the entry block).
   llvm::AllocaInst* Variable(llvm::Type* type, const llvm::Twine& name);
 
-  // The operands' elements as sums take them (register form of Contraction::accumulate). Requires 0 <= m < rows(),
-  // 0 <= n < columns(), 0 <= k < depth(). A box's element is computed anew each time: what a CPU keeps in scratch
-  // stays here an expression of the load.
+  // Operand elements in the register form of Contraction::accumulate. Requires 0 <= m < rows(), 0 <= n < columns(), 0
+  // <= k < depth(). An element of a fill is computed for each load: a GPU has no staging buffer for it.
   llvm::Value* EmitLhs(llvm::Value* m, llvm::Value* k);
   llvm::Value* EmitRhs(llvm::Value* k, llvm::Value* n);
-  // What memory holds of the rhs (MemoryType), as sums take it.
+  // An element of the rhs in memory form (MemoryType), converted to the type of sums.
   llvm::Value* RhsElement(llvm::Value* bits) { return ToSum(types_.operand, FromMemory(b_, types_.operand, bits)); }
-  // The lhs's element as memory holds it (MemoryType).
+  // The element of the lhs in memory form (MemoryType).
   llvm::Value* EmitLhsBits(llvm::Value* m, llvm::Value* k);
 
-  // Emits `body` for one element of the outputs at a time, and where the version has lanes for so many neighbouring
-  // columns, too: the kernel takes the latter where all accesses of the epilogue are whole vectors (whole_vectors.h).
+  // Emits `body` for one output element at a time. If the version has lanes, also for that many neighbouring columns,
+  // which the kernel takes if all accesses of the epilogue are whole vectors (whole_vectors.h).
   void EmitWithLanes(llvm::function_ref<void(int lanes)> body);
 
   // x * y + sum in the type of sums.
@@ -69,20 +68,20 @@ class MatmulFrame {
   llvm::Type* sum_type() const { return sum_type_; }
   llvm::Value* shared() const { return shared_; }  // the block's shared memory
   llvm::Value* thread() const { return thread_; }  // i32
-  // Of the matmul, i64.
+  // Dim sizes of the matmul, i64.
   llvm::Value* rows() const { return rows_; }
   llvm::Value* columns() const { return columns_; }
   llvm::Value* depth() const { return depth_; }
-  // The block, until another team is set.
+  // The whole block, until another team is set.
   const MatmulTeam& team() const { return team_; }
   void SetTeam(MatmulTeam team) { team_ = std::move(team); }
-  // What is summed of K, i64.
+  // The range of K that is summed, i64.
   llvm::Value* k_begin() const { return k_begin_; }
   llvm::Value* k_end() const { return k_end_; }
-  // Of the tile, i64.
+  // First row and column of the tile, i64.
   llvm::Value* first_row() const { return first_row_; }
   llvm::Value* first_column() const { return first_column_; }
-  // first + offset (i32), or the last below `dim size` where that lies beyond: i64.
+  // first + offset (offset i32), at most the last index below `dim_size`: i64.
   llvm::Value* Existing(llvm::Value* first, llvm::Value* offset, llvm::Value* dim_size);
   // Whether the dim size of `axis` is known to be a multiple of `count`.
   bool IsMultiple(int axis, int64_t count) const;

@@ -15,8 +15,8 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-// One warp matmul: 16 columns, a panel, by 8 rows by 32 bytes of steps of K. The panel is its first factor, so that
-// what a lane reads of it at once are registers side by side; the result is transposed.
+// One mma: 16 columns (a panel) x 8 rows x 32 bytes along K. The panel is the first operand, so that the words a lane
+// reads at once go to consecutive registers; the result is transposed.
 constexpr int kRows = 8, kDepthBytes = 32;
 constexpr int kLanes = 32;
 
@@ -45,7 +45,7 @@ MmaGemm::MmaGemm(MatmulFrame& matmul)
   }
 }
 
-// Element `element` of the warp product of panel `panel` and rows 8 * row, ..., 8 * row + 7 of the warp's part.
+// Element `element` of the warp's mma of panel `panel` and rows 8 * row, ..., 8 * row + 7 of the warp's part.
 llvm::AllocaInst* MmaGemm::Sum(int row, int panel, int element) {
   return sums_[(row * (tile_.part_columns / kPanelColumns) + panel) * 4 + element];
 }
@@ -61,8 +61,8 @@ Value* MmaGemm::Shared(Value* stage, Value* offset) {
 
 // ---- Copies ---------------------------------------------------------------------------------------
 
-// Rows of the lhs are RowBytes() / 16 chunks. Chunk c of row r lies where c ^ (r / 2 % 4) does for rows of 64
-// bytes, of which two fill all banks, and where c ^ (r % 8) does for rows of 128.
+// Rows of the lhs are RowBytes() / 16 chunks. XOR swizzle: chunk c of row r is at c ^ (r / 2 % 4) for rows of 64 bytes,
+// of which two fill all banks, and at c ^ (r % 8) for rows of 128.
 MmaGemm::Chunk MmaGemm::LhsChunk(int i) {
   const int chunks = RowBytes() / kChunkBytes;
   Value* index = b_.CreateAdd(matmul_.thread(), I32(i * matmul_.version().threads), "lhs.chunk");
@@ -77,7 +77,7 @@ Value* MmaGemm::LhsPermutation(Value* row) {
   return b_.CreateAnd(b_.CreateUDiv(row, I32(kLanes / 4 / chunks)), chunks - 1, "permutation");
 }
 
-// Bytes of each chunk of the step at `k` where steps are whole: none behind the last, for copies run ahead.
+// Bytes of each chunk of the step at `k`, if all steps are whole: 0 after the last step, as copies run ahead.
 Value* MmaGemm::WholeStepBytes(Value* k) {
   return b_.CreateSelect(b_.CreateICmpSLT(k, matmul_.k_end()), I32(kChunkBytes), I32(0), "step.bytes");
 }
@@ -93,19 +93,19 @@ void MmaGemm::EmitCopyLhs(Value* k, Value* stage) {
     if (matmul_.IsMultiple(c.k, tile_.depth)) {
       bytes = WholeStepBytes(k);
     } else {
-      Value* lhs = b_.CreateSub(matmul_.k_end(), at, "k.lhs");
-      lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, b_.getInt64(chunk_elements_));
-      lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lhs, b_.getInt64(0));
-      bytes = b_.CreateTrunc(b_.CreateMul(lhs, b_.getInt64(element_)), b_.getInt32Ty(), "chunk.bytes");
+      Value* left = b_.CreateSub(matmul_.k_end(), at, "k.left");
+      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(chunk_elements_));
+      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, b_.getInt64(0));
+      bytes = b_.CreateTrunc(b_.CreateMul(left, b_.getInt64(element_)), b_.getInt32Ty(), "chunk.bytes");
     }
     EmitOp(b_, Op::kCpAsync16, {Shared(stage, chunk.offset), from, bytes});
   }
 }
 
-// A panel's part is chunks that lie side by side, as many a step of K as an element has bytes. Eight chunks fill all
-// banks, so in every second eight the two halves of steps change places, unless they have in memory (HalvesSwap).
+// A panel's part is contiguous chunks, as many per step of K as an element has bytes. Eight chunks fill all banks. XOR
+// swizzle: odd groups of 8 chunks swap halves, unless they are swapped in memory already (HasXorSwizzle).
 Value* MmaGemm::RhsPlace(Value* chunk) {
-  if (HalvesSwap(matmul_.types().operand)) return chunk;
+  if (HasXorSwizzle(matmul_.types().operand)) return chunk;
   Value* second = b_.CreateAnd(b_.CreateUDiv(chunk, I32(8)), 1, "second.half");
   return b_.CreateXor(chunk, b_.CreateMul(second, I32(element_ / 2)), "place");
 }
@@ -133,8 +133,8 @@ void MmaGemm::EmitCopyRhs(Value* k, Value* stage) {
 
 // ---- Matmuls -------------------------------------------------------------------------------------
 
-// Two registers for each 8 rows. For 16 rows at once lane l has the address of row l % 8, plus 8 where l >= 16, at the
-// second chunk of K where l / 8 is odd. What ldmatrix takes for two elements of 16 bits may be one of 32.
+// Two registers per 8 rows. For 16 rows at once lane l passes the address of row l % 8, plus 8 if l >= 16, at the
+// second chunk of K if l / 8 is odd. Two 16-bit elements of ldmatrix may be one of 32 bits.
 std::vector<Value*> MmaGemm::EmitLhsFragments(Value* stage, int depth) {
   std::vector<Value*> fragments;
   Value* lane_row = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.row");
@@ -154,9 +154,9 @@ std::vector<Value*> MmaGemm::EmitLhsFragments(Value* stage, int depth) {
   return fragments;
 }
 
-// Four registers: for each half of the panel's columns and each chunk of steps of K, the steps that the lane has.
-// ldmatrix makes the pairs: lane l has the address of step l % 8, plus 8 where l >= 16, at columns 8 to 15 where l / 8
-// is odd.
+// Four registers: for each half of the panel's columns and each chunk of steps of K, the lane's steps. The transposing
+// ldmatrix makes the pairs: lane l passes the address of step l % 8, plus 8 if l >= 16, at columns 8 to 15 if l / 8 is
+// odd.
 std::vector<Value*> MmaGemm::EmitRhsFragments(Value* stage, int panel, int depth) {
   const int panel_bytes = RowBytes() * kPanelColumns;
   Value* panels = b_.CreateMul(b_.CreateLShr(warp_column_, 4), I32(panel_bytes), "warp.panels");
@@ -173,8 +173,8 @@ std::vector<Value*> MmaGemm::EmitRhsFragments(Value* stage, int panel, int depth
   return fragments;
 }
 
-// The same of f32, which ldmatrix cannot transpose: steps `member` and `member + 4` of columns `group` and `group + 8`,
-// of the panel at `panel` (i32, in shared memory). In every second two steps the halves of columns have changed places.
+// The same for f32, which ldmatrix cannot transpose: steps `member` and `member + 4` of columns `group` and `group + 8`
+// of the panel at `panel` (i32, in shared memory). Odd pairs of steps have their halves of columns swapped.
 std::vector<Value*> MmaGemm::EmitTf32RhsFragments(Value* panel) {
   constexpr int kRowBytes = 64, kHalfBytes = 32, kSecondSteps = 4 * kRowBytes;
   Value* swapped = b_.CreateMul(b_.CreateLShr(member_, 1), I32(kHalfBytes), "swapped");
@@ -218,7 +218,7 @@ void MmaGemm::EmitMultiply(Value* stage) {
 
 // ---- The loop -------------------------------------------------------------------------------------
 
-// While one step is multiplied, the copies of the next stages - 1 are under way, one group each.
+// While one step is multiplied, the copies of the next stages - 1 steps are in flight, one group each.
 void MmaGemm::EmitSteps() {
   const int ahead = tile_.stages - 1;
   const auto bring = [&](Value* k) {
@@ -230,15 +230,15 @@ void MmaGemm::EmitSteps() {
   for (int step = 0; step < ahead; ++step) bring(b_.CreateAdd(matmul_.k_begin(), b_.getInt64(step * tile_.depth)));
   EmitLoop(b_, matmul_.k_begin(), matmul_.k_end(), tile_.depth, "k", [&](Value* k) {
     EmitOp(b_, Op::kCpAsyncWait, {I32(ahead - 1)});
-    device::EmitBarrier(b_);  // and all threads are done with the stage before
+    device::EmitBarrier(b_);  // and all threads have finished the previous stage
     bring(b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead"));
     EmitMultiply(StageOf(k));
   });
   EmitOp(b_, Op::kCpAsyncWait, {I32(0)});
 }
 
-// The same of a lhs that copies cannot read. Where a step of it is one turn, its elements are on their way to
-// registers while another step is multiplied.
+// The same for an lhs that cp.async cannot copy. If a step of it is one turn, its loads are in flight while another
+// step is multiplied.
 void MmaGemm::EmitGatheredSteps() {
   const int ahead = tile_.stages - 1;
   LhsGather gather(matmul_, lhs_, matmul_.version().threads, matmul_.thread());
@@ -264,7 +264,7 @@ void MmaGemm::EmitGatheredSteps() {
   SetUnroll(latch, 1);
   EmitLoop(b_, matmul_.k_begin(), matmul_.k_end(), tile_.depth, "k", [&](Value* k) {
     EmitOp(b_, Op::kCpAsyncWait, {I32(ahead - 1)});
-    device::EmitBarrier(b_);  // and all threads are done with the stage before
+    device::EmitBarrier(b_);  // and all threads have finished the previous stage
     Value* next = b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead");
     copy_rhs(next);
     const LhsGather::Place place = place_in(StageOf(next));
@@ -290,7 +290,7 @@ void MmaGemm::Emit() {
   });
 }
 
-// Of each 8 rows the lane has two neighbours, and of each panel one column of each half.
+// Of each 8 rows the lane has two neighbouring ones; of each panel one column of each half.
 void MmaGemm::EmitStage(Value* first) {
   Value* in_pass = b_.CreateICmpULT(b_.CreateSub(warp_row_, first), I32(tile_.pass_rows), "in.pass");
   EmitIf(b_, in_pass, "stage", [&] {

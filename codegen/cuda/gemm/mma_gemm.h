@@ -1,11 +1,10 @@
-// In IR: the main loop of a product of f16, bf16 or f32 matrices on tensor cores: copies into shared memory that run
-// several steps of K ahead (cp.async), fragments from there (ldmatrix), and 16x8x16 products of warps (mma.sync), for
-// sm_80 and later (TSCompiler section 5.4). Factors in f32 are rounded to tf32 on their way from shared memory, and
-// matmuls are 16x8x8.
+// The MMA gemm: main loop of f16, bf16 or f32 matmuls on tensor cores, for sm_80 and later (TSCompiler section 5.4).
+// cp.async copies several steps of K ahead into shared memory, ldmatrix loads fragments, and warps multiply 16x8x16
+// (mma.sync). f32 elements are rounded to tf32 when read from shared memory, and multiplied 16x8x8.
 //
-// One step's part of shared memory is [rows][depth] of the lhs, then [columns / 16][depth][16] of the right
-// one, panels as they lie in memory. Chunks of 16 bytes are permuted within 128 bytes so that the eight rows of a
-// fragment lie in different banks.
+// A stage in shared memory is [rows][depth] of the lhs, then [columns / 16][depth][16] of the rhs, panels as stored.
+// XOR swizzle: 16-byte chunks are permuted within 128 bytes, so that the eight rows of a fragment lie in different
+// banks.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_MMA_GEMM_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_MMA_GEMM_H_
 
@@ -25,11 +24,11 @@ class MmaGemm : public GemmLoop {
   void EmitStage(llvm::Value* first) override;
 
  private:
-  // A chunk that the thread brings in each step.
+  // A chunk that the thread copies in each step.
   struct Chunk {
-    llvm::Value* row;     // of the tile, i32
-    llvm::Value* depth;   // its first element's step of K within the tile's depth, i32
-    llvm::Value* offset;  // within the stage, in bytes, i32
+    llvm::Value* row;     // in the tile, i32
+    llvm::Value* depth;   // its first k within the step, i32
+    llvm::Value* offset;  // in the stage, in bytes, i32
   };
 
   void EmitSteps();
@@ -49,7 +48,7 @@ class MmaGemm : public GemmLoop {
   int RowBytes() const { return tile_.depth * element_; }  // of the lhs
   int LhsBytes() const { return tile_.rows * RowBytes(); }
   int StageBytes() const { return (tile_.rows + tile_.columns) * RowBytes(); }
-  llvm::Value* StageOf(llvm::Value* k);  // i32: bytes from the start of shared memory
+  llvm::Value* StageOf(llvm::Value* k);  // i32: byte offset in shared memory
   llvm::Value* Shared(llvm::Value* stage, llvm::Value* offset);
   llvm::AllocaInst* Sum(int row, int panel, int element);
   llvm::Value* I32(int value) { return b_.getInt32(value); }
@@ -58,12 +57,12 @@ class MmaGemm : public GemmLoop {
   llvm::IRBuilderBase& b_;
   const MatmulTile& tile_;
   const int element_;         // bytes
-  const int chunk_elements_;  // of 16 bytes
-  const int depth_;           // of one warp matmul
+  const int chunk_elements_;  // per 16 bytes
+  const int depth_;           // of one mma instruction
   LhsChunks lhs_;
   PackedRhs rhs_;
-  llvm::Value *lane_, *group_, *member_;  // i32: of the warp; lane / 4, lane % 4
-  llvm::Value *warp_row_, *warp_column_;  // i32: the warp's first in the tile
+  llvm::Value *lane_, *group_, *member_;  // i32: lane of the warp; lane / 4, lane % 4
+  llvm::Value *warp_row_, *warp_column_;  // i32: first row and column of the warp, in the tile
   std::vector<llvm::AllocaInst*> sums_;
 };
 

@@ -13,9 +13,9 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-constexpr int kStreamRows = 8;   // of one warp matmul, which takes 16 columns by 16 steps of K
-constexpr int kLaneColumns = 4;  // that a lane has of its panel
-constexpr int kLanePairs = 8;    // of steps that a lane has of a turn
+constexpr int kStreamRows = 8;   // per mma, which takes 16 columns by 16 steps of K
+constexpr int kLaneColumns = 4;  // per lane, of its panel
+constexpr int kLanePairs = 8;    // pairs of steps per lane and turn
 
 }  // namespace
 
@@ -38,7 +38,8 @@ MmaStreamGemm::MmaStreamGemm(MatmulFrame& matmul)
   }
 }
 
-// Words (<4 x i32>) of the lane's columns with elements k and k + 1, k even. Beyond K zeros, unless the turn is whole.
+// Words (<4 x i32>) of the lane's columns, with elements k and k + 1, k even. Zero beyond K; unchecked if the turn is
+// whole.
 Value* MmaStreamGemm::EmitWords(Value* k, bool whole) {
   constexpr int kStepBytes = 2 * kPanelColumns;
   auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), kLaneColumns);
@@ -48,7 +49,7 @@ Value* MmaStreamGemm::EmitWords(Value* k, bool whole) {
       Value* last = b_.CreateSub(matmul_.depth(), b_.getInt64(1));
       existing = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, last, nullptr, "k.existing");
     }
-    Value* is_swapped = b_.CreateIsNotNull(b_.CreateAnd(existing, 4), "is.swapped");  // HalvesSwap
+    Value* is_swapped = b_.CreateIsNotNull(b_.CreateAnd(existing, 4), "is.swapped");  // HasXorSwizzle
     Value* columns = b_.CreateSelect(is_swapped, swapped_, address_);
     Value* address = b_.CreateGEP(b_.getInt8Ty(), columns, b_.CreateMul(existing, b_.getInt64(kStepBytes)));
     Value* loaded = b_.CreateAlignedLoad(halves, address, llvm::Align(8), "panel");
@@ -61,7 +62,7 @@ Value* MmaStreamGemm::EmitWords(Value* k, bool whole) {
   return b_.CreateBitCast(b_.CreateShuffleVector(even, odd, {0, 4, 1, 5, 2, 6, 3, 7}), words, "words");
 }
 
-// Words of 2 elements of the lhs's row `row` + g, of `pairs` pairs of steps from k on.
+// Words of two elements of row `row` + g of the lhs, for `pairs` pairs of steps from k on.
 std::vector<Value*> MmaStreamGemm::EmitLhs(int row, Value* k, int pairs, bool whole) {
   Value* m = matmul_.Existing(matmul_.first_row(), b_.CreateAdd(group_, b_.getInt32(row)), matmul_.rows());
   std::vector<Value*> lhs;
@@ -85,8 +86,8 @@ std::vector<Value*> MmaStreamGemm::EmitLhs(int row, Value* k, int pairs, bool wh
   return lhs;
 }
 
-// The lane's `pairs` pairs of steps from k on. Each warp matmul takes two of them, and of the lane's columns first the
-// even half, two words, then the other.
+// The lane's `pairs` pairs of steps from k on. Each mma takes two pairs; of the lane's columns first the lower half
+// (two words), then the upper one.
 void MmaStreamGemm::EmitPairs(Value* k, int pairs, bool whole) {
   const Op multiply = matmul_.types().operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
   std::vector<Value*> rhs;
@@ -113,7 +114,7 @@ void MmaStreamGemm::EmitPairs(Value* k, int pairs, bool whole) {
   }
 }
 
-// The turn's steps k, ..., k + 63: all of a lane's at once, or those of one warp matmul after another.
+// Steps k, ..., k + 63 of the turn: if whole, all pairs of a lane at once, else two pairs at a time.
 void MmaStreamGemm::EmitTurn(Value* k, bool whole) {
   Value* own = b_.CreateMul(b_.CreateZExt(member_, b_.getInt64Ty()), b_.getInt64(2 * kLanePairs));
   own = b_.CreateAdd(k, own, "k.lane");
@@ -126,7 +127,7 @@ void MmaStreamGemm::EmitTurn(Value* k, bool whole) {
   SetUnroll(latch, 1);
 }
 
-// Whole turns of operands that 16 bytes may be read of at once, then what is left.
+// Whole turns if the lhs may be read 16 bytes at once, then the remainder.
 void MmaStreamGemm::Emit() {
   const int turn = tile_.slices * tile_.depth;
   Value* k = b_.CreateMul(b_.CreateZExt(slice_, b_.getInt64Ty()), b_.getInt64(tile_.depth));

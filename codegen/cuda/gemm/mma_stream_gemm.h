@@ -1,5 +1,4 @@
-// In IR: PanelStreamGemm for f16 and bf16, on tensor cores: the fragments of warp matmuls come from memory as they
-// are.
+// PanelStreamGemm for f16 and bf16 on tensor cores: mma fragments are loaded from global memory directly.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_MMA_STREAM_GEMM_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_MMA_STREAM_GEMM_H_
 
@@ -11,11 +10,12 @@
 
 namespace tailor::cuda {
 
-// A block has two panels, and each of its warps one slice of K, in turns of 64 steps. The order of K within a turn, and
-// of columns within the panels, is free as long as both factors have the same: it is such that a lane reads four
-// columns of each step of a pair, 8 bytes, and eight elements of a row of the lhs.
+// A block has two panels; each of its warps has one slice of K, in turns of 64 steps. The order of K within a turn, and
+// of columns within panels, is free as long as it is the same for both operands. It is chosen so that a lane reads four
+// columns (8 bytes) of each step of a pair, and eight elements of a row of the lhs.
 //
-// Lane l, group g = l / 4, member t = l % 4, has columns 4 (g % 4), ..., + 3 of panel g / 4, and of the turn's 32 pairs
+// Lane l, group g = l / 4, member t = l % 4, has columns 4 (g % 4), ..., + 3 of panel g / 4. Of the turn's 32 pairs of
+// steps it has pairs 8 t, ..., 8 t + 7.
 // of steps the pairs 8 t, ..., 8 t + 7.
 class MmaStreamGemm : public GemmLoop {
  public:
@@ -37,7 +37,7 @@ class MmaStreamGemm : public GemmLoop {
   LhsChunks lhs_;
   PackedRhs rhs_;
   llvm::Value *slice_, *group_, *member_;  // i32
-  llvm::Value *address_, *swapped_;        // of the lane's columns in step 0, and if halves were swapped there
+  llvm::Value *address_, *swapped_;        // address of the lane's columns at k = 0, and if halves were swapped there
   std::vector<llvm::AllocaInst*> sums_;
 };
 

@@ -1,4 +1,4 @@
-// In IR: the rhs of a matmul as panels, which are aligned to 64 bytes.
+// Emits addresses of the panels of a matmul's rhs, which is 64-byte aligned.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_PACKED_RHS_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_PACKED_RHS_H_
 
@@ -6,15 +6,15 @@
 
 namespace tailor::cuda {
 
-// Borrows `matmul`. Of the frame's tile; emits where the builder stands. The steps of a panel, 16 elements each, lie
-// side by side.
+// Borrows `matmul`. Reads the frame's current tile; emits where the builder stands. The steps of a panel, 16 elements
+// each, are contiguous.
 class PackedRhs {
  public:
   explicit PackedRhs(MatmulFrame& matmul);
 
-  // The address of panel `index` (i64) of the tile's batch index, or of the last where that lies beyond.
+  // Address of panel `index` (i64) of the tile's batch index, at most the last panel.
   llvm::Value* Panel(llvm::Value* index);
-  // Of one panel, i64.
+  // Bytes of one panel, i64.
   llvm::Value* bytes() const { return bytes_; }
 
  private:

@@ -51,7 +51,7 @@ void PanelStreamGemm::EmitMultiply(const Step& step) {
   }
 }
 
-// A turn of all slices takes slices * depth steps of K; what a thread reads in a turn is under way at once.
+// One turn of all slices takes slices * depth steps of K; all loads of a thread's turn are in flight at once.
 void PanelStreamGemm::Emit() {
   Value* first = b_.CreateAdd(matmul_.k_begin(), b_.CreateZExt(slice_, b_.getInt64Ty()), "k.first");
   EmitLoop(b_, first, matmul_.k_end(), tile_.slices * tile_.depth, "k", [&](Value* k) {

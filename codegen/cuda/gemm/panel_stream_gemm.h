@@ -1,5 +1,5 @@
-// In IR: the main loop of a product of a few rows, whose panels are read once and are most of what it reads: threads
-// stream them from memory past all rows, no shared memory between. Any type, any lhs.
+// Main loop of a matmul of a few rows, which mostly reads panels, each once. Threads stream the panels from global
+// memory past all rows, without shared memory. Any type, any lhs.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_PANEL_STREAM_GEMM_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_PANEL_STREAM_GEMM_H_
 
@@ -10,9 +10,9 @@
 
 namespace tailor::cuda {
 
-// A block has one panel. A thread reads part_columns elements of it at once, 16 bytes of f32, and its neighbours the
-// rest of that step of K and the steps after it: a warp reads 512 bytes that lie side by side. Each step of K belongs
-// to one of the tile's slices; a thread has the sums of one slice, which the epilogue adds.
+// A block has one panel. A thread reads part_columns elements of it at once (16 bytes in f32); its neighbours read the
+// rest of that step of K and the next steps. So a warp reads 512 contiguous bytes. Each step of K belongs to one of the
+// tile's slices; a thread has the sums of one slice, which the epilogue adds.
 class PanelStreamGemm : public GemmLoop {
  public:
   explicit PanelStreamGemm(MatmulFrame& matmul);
@@ -22,7 +22,7 @@ class PanelStreamGemm : public GemmLoop {
 
  private:
   struct Step {
-    llvm::Value* panel;             // part_columns elements as memory holds them
+    llvm::Value* panel;             // part_columns elements in memory form
     std::vector<llvm::Value*> lhs;  // by row
   };
   Step EmitLoad(llvm::Value* k);
@@ -34,7 +34,7 @@ class PanelStreamGemm : public GemmLoop {
   const DType dtype_;  // of the panel
   PackedRhs rhs_;
   llvm::Value *slice_, *column_;  // i32: the thread's slice and first column
-  llvm::Value* address_;          // of that column of the panel's first step
+  llvm::Value* address_;          // of that column at the panel's first step
   std::vector<llvm::AllocaInst*> sums_;
 };
 

@@ -22,7 +22,7 @@ SimtGemm::SimtGemm(MatmulFrame& matmul)
   }
 }
 
-// Steps at once in shared memory: [2][depth][LhsRow | columns].
+// Buffers in shared memory: [2][depth][LhsRow | columns].
 Value* SimtGemm::Lhs(Value* buffer) {
   const int row = LhsRow(tile_, matmul_.types()), elements = tile_.depth * (row + tile_.columns);
   return b_.CreateInBoundsGEP(matmul_.sum_type(), matmul_.shared(), b_.CreateMul(buffer, b_.getInt32(elements)),
@@ -53,8 +53,8 @@ SimtGemm::Place SimtGemm::RhsPlace(int i) {
   return {b_.CreateURem(element, columns), b_.CreateUDiv(element, columns)};
 }
 
-// Beyond the last row or column some other is read, whose sums no one stores; beyond K both sides are zero.
-SimtGemm::Brought SimtGemm::EmitBring(Value* k) {
+// Beyond the last row or column another one is read, whose sums are not stored; beyond K both operands are zero.
+SimtGemm::StepRegisters SimtGemm::EmitCopyStep(Value* k) {
   const bool whole = matmul_.IsMultiple(matmul_.contraction().k, tile_.depth);
   Value* zero = llvm::Constant::getNullValue(matmul_.sum_type());
   const auto guarded = [&](const Place& place, llvm::function_ref<Value*(Value * k)> element) {
@@ -63,7 +63,7 @@ SimtGemm::Brought SimtGemm::EmitBring(Value* k) {
     Value* at = b_.CreateAdd(k, b_.CreateZExt(place.k, b_.getInt64Ty()));
     return b_.CreateSelect(b_.CreateICmpSLT(at, matmul_.depth(), "inside"), value, zero, "brought");
   };
-  Brought brought;
+  StepRegisters brought;
   const int threads = matmul_.version().threads;
   for (int i = 0; i < tile_.rows * tile_.depth / threads; ++i) {
     const Place place = LhsPlace(i);
@@ -78,7 +78,7 @@ SimtGemm::Brought SimtGemm::EmitBring(Value* k) {
   return brought;
 }
 
-void SimtGemm::EmitPut(const Brought& brought, Value* buffer) {
+void SimtGemm::EmitStoreShared(const StepRegisters& brought, Value* buffer) {
   const auto put = [&](Value* base, const Place& place, int row, Value* value) {
     Value* offset = b_.CreateAdd(b_.CreateMul(place.k, b_.getInt32(row)), place.along, "put.offset");
     Value* address = b_.CreateInBoundsGEP(matmul_.sum_type(), base, offset, "put");
@@ -130,13 +130,13 @@ void SimtGemm::Emit() {
     return b_.CreateAnd(step, 1, "buffer");
   };
   EmitIf(b_, b_.CreateICmpSLT(matmul_.k_begin(), matmul_.k_end(), "any.depth"), "multiply", [&] {
-    EmitPut(EmitBring(matmul_.k_begin()), buffer_of(matmul_.k_begin()));
+    EmitStoreShared(EmitCopyStep(matmul_.k_begin()), buffer_of(matmul_.k_begin()));
     device::EmitBarrier(b_);
     EmitLoop(b_, matmul_.k_begin(), matmul_.k_end(), tile_.depth, "k", [&](Value* k) {
-      const Brought next = EmitBring(b_.CreateAdd(k, b_.getInt64(tile_.depth), "k.ahead"));
+      const StepRegisters next = EmitCopyStep(b_.CreateAdd(k, b_.getInt64(tile_.depth), "k.ahead"));
       Value* buffer = buffer_of(k);
       EmitMultiply(buffer);
-      EmitPut(next, b_.CreateXor(buffer, 1, "buffer.next"));
+      EmitStoreShared(next, b_.CreateXor(buffer, 1, "buffer.next"));
       device::EmitBarrier(b_);
     });
   });

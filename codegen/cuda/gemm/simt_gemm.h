@@ -1,4 +1,4 @@
-// In IR: the main loop of a matmul that multiplies and adds element by element (FFMA): any type, any lhs.
+// The SIMT gemm: main loop of a matmul by single multiply-adds (FFMA). Any type, any lhs.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_SIMT_GEMM_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_SIMT_GEMM_H_
 
@@ -8,9 +8,9 @@
 
 namespace tailor::cuda {
 
-// Per step of K, a thread reads part_rows + part_columns elements of shared memory, 16 bytes at a time, for
-// part_rows * part_columns multiplications. Two steps' operands are there: while one is multiplied the next is on
-// its way through registers. K ascends in one chain of sums.
+// Per step of K, a thread reads part_rows + part_columns elements from shared memory, 16 bytes at a time, for part_rows
+// * part_columns multiply-adds. Shared memory is double-buffered: while one step is multiplied, the next is in flight
+// through registers. K ascends in one chain of sums.
 class SimtGemm : public GemmLoop {
  public:
   explicit SimtGemm(MatmulFrame& matmul);
@@ -19,18 +19,18 @@ class SimtGemm : public GemmLoop {
   void EmitStage(llvm::Value* first) override;
 
  private:
-  // What one thread brings from memory for a step.
-  struct Brought {
+  // The elements that one thread loads for a step.
+  struct StepRegisters {
     std::vector<llvm::Value*> lhs, rhs;
   };
   struct Place {
-    llvm::Value *along, *k;  // i32: row or column of the tile, step of the tile's depth
+    llvm::Value *along, *k;  // i32: row or column of the tile; step within the tile's depth
   };
 
   Place LhsPlace(int i);
   Place RhsPlace(int i);
-  Brought EmitBring(llvm::Value* k);
-  void EmitPut(const Brought& brought, llvm::Value* buffer);
+  StepRegisters EmitCopyStep(llvm::Value* k);
+  void EmitStoreShared(const StepRegisters& brought, llvm::Value* buffer);
   void EmitMultiply(llvm::Value* buffer);
   std::vector<llvm::Value*> EmitVectors(llvm::Value* base, llvm::ArrayRef<llvm::Value*> offsets);
   llvm::Value* Lhs(llvm::Value* buffer);
@@ -40,9 +40,9 @@ class SimtGemm : public GemmLoop {
   MatmulFrame& matmul_;
   llvm::IRBuilderBase& b_;
   const MatmulTile& tile_;
-  const int vector_;          // elements in 16 bytes
-  const bool along_rows_;     // neighbouring rows of the lhs lie side by side
-  llvm::Value *row_, *lane_;  // i32: the thread's first row; its place among those of a row
+  const int vector_;          // elements per 16 bytes
+  const bool along_rows_;     // neighbouring rows of the lhs are contiguous
+  llvm::Value *row_, *lane_;  // i32: the thread's first row; its index among the threads of a row
   std::vector<llvm::AllocaInst*> sums_;
 };
 

@@ -1,10 +1,10 @@
-// In IR: what each block of a matmul computes: one tile, tiles in turns, or, where blocks meet, tiles in turns and
-// parts of those that are left when all blocks have had equally many (stream-K: tiles times steps of K are one line,
-// which is cut where a block's share ends, not where a tile does).
+// The segments that each block of a matmul computes: one tile, several tiles in turn, or, in cooperative versions,
+// Stream-K. There full waves run whole tiles; the last partial wave is split along K. All steps of the remaining tiles
+// form one sequence, which is cut into equal shares of blocks, whatever the tile boundaries.
 //
-// Of a tile that lies in several shares each block leaves its sums in global scratch. Behind a barrier of the grid all
-// blocks add them, each some elements, in the order of K, and run the stages that follow: bits depend on how many
-// blocks there are, and on nothing that happens at run time.
+// Blocks that share a tile leave their partial sums in global scratch. After a grid sync comes the fixup: all blocks
+// add partial sums, some elements each, in the order of K, and run the epilogue. Bits depend on the number of blocks,
+// and on nothing else at run time.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_STREAM_K_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_STREAM_K_H_
 
@@ -18,24 +18,24 @@ class StreamK {
  public:
   explicit StreamK(MatmulFrame& matmul);
 
-  // Emits `portion` for what the block has, one after another: the frame has the tile and its range of K.
+  // Emits `segment` for each segment of the block in turn; the frame then has the tile and its range of K.
   void EmitEach(llvm::function_ref<void()> segment);
-  // Emits, within a portion and for all threads of the matmul's team, what becomes of its sums, which `stage` stages
-  // (EmitPasses): the stages that follow, or scratch.
+  // Emits, within a segment and for all threads of the matmul's team, the use of its sums, which `stage` stages
+  // (EmitPasses): the epilogue, or partial sums in scratch.
   void EmitSums(llvm::function_ref<void(llvm::Value* first)> stage);
 
-  // Behind all portions. Nothing unless blocks meet.
+  // After all segments. Emit nothing unless the version is cooperative.
   void EmitGridSync();  // for all threads of the block
-  void EmitFixup();     // for the matmul's team: adds what was left in scratch
+  void EmitFixup();     // for the matmul's team: adds the partial sums in scratch
 
  private:
   void EmitShares();
   void EmitTurns(llvm::function_ref<void()> segment);
   void EmitSegment(llvm::Value* number);
   void EmitAdd(llvm::Value* group, llvm::Value* first, llvm::Value* last);
-  // Where the sums lie that block `block` has of tile `tile` of the rest, i32s.
+  // Address of block `block`'s partial sums of remaining tile `tile`; i32s.
   llvm::Value* Partial(llvm::Value* block, llvm::Value* tile);
-  // Where of these that of one element lies: `fast` is its place along FastDimSize, `slow` along the other axis (i64).
+  // Address of one element of these: `fast` is its index along FastDimSize, `slow` along the other axis (i64).
   llvm::Value* SumAt(llvm::Value* partial, llvm::Value* fast, llvm::Value* slow);
   llvm::Value* Wide(llvm::Value* value);  // i64
   llvm::Value* Narrow(llvm::Value* value, const char* name);
@@ -43,17 +43,17 @@ class StreamK {
   MatmulFrame& matmul_;
   llvm::IRBuilderBase& b_;
   const MatmulTile& tile_;
-  const bool together_;
-  // All i32: what lives while steps are multiplied is to take few registers.
+  const bool cooperative_;
+  // All i32, as values that live across the main loop should take few registers.
   llvm::Value *block_, *blocks_;
-  llvm::Value* steps_ = nullptr;                     // of K, of each tile
-  llvm::Value *turns_ = nullptr, *whole_ = nullptr;  // how many tiles each block has alone, and all have
-  llvm::Value* partial_tiles_ = nullptr;             // tiles that are shared
-  llvm::Value* share_ = nullptr;                     // steps of each block, the last may have fewer
-  // Of the block: how many portions it has; which tile of the rest its first portion would be if all were parts; where
-  // its first part begins, and its last portion ends, in steps of the tile.
+  llvm::Value* steps_ = nullptr;                     // of K, per tile
+  llvm::Value *turns_ = nullptr, *whole_ = nullptr;  // whole tiles per block, and of all blocks
+  llvm::Value* partial_tiles_ = nullptr;             // remaining tiles, which are shared
+  llvm::Value* share_ = nullptr;                     // steps per block; the last block may have fewer
+  // Of the block: number of segments; index of the remaining tile of its first segment, if all segments were partial;
+  // first step of its first partial segment, and end step of its last segment, within the tile.
   llvm::Value *segments_ = nullptr, *first_partial_ = nullptr, *first_step_ = nullptr, *end_step_ = nullptr;
-  // Of the portion: i1, whether it is a tile along all of K; of which tile of the rest it is a part.
+  // Of the segment: i1, whether it is a tile along all of K; index of its remaining tile.
   llvm::Value *is_tile_ = nullptr, *partial_tile_ = nullptr;
 };
 

@@ -18,7 +18,7 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-constexpr int kRows = 64, kDepth = 16;  // of one warpgroup matmul
+constexpr int kRows = 64, kDepth = 16;  // of one wgmma
 constexpr int kWarpRows = 16;
 constexpr int kTeamBarrier = 1;  // barrier 0 is the block's
 
@@ -41,11 +41,11 @@ WarpgroupOps OpsOf(DType dtype, int columns) {
   }
 }
 
-// One of the warpgroups that multiply.
+// Emits the consumer side: a warpgroup that multiplies.
 class Consumer {
  public:
   Consumer(MatmulFrame& matmul, StreamK& stream_k, WarpgroupStages& stages);
-  // Emits all portions of the block.
+  // Emits all segments of the block.
   void Emit();
 
  private:
@@ -62,7 +62,7 @@ class Consumer {
   WarpgroupStages& stages_;
   const MatmulTile& tile_;
   const WarpgroupOps ops_;
-  Value *thread_, *lane_, *warp_;  // i32: of the block; thread % 32; thread / 32
+  Value *thread_, *lane_, *warp_;  // i32: thread of the block; thread % 32; thread / 32
   std::vector<llvm::AllocaInst*> sums_;
   llvm::AllocaInst* step_;
   Value *lhs_ = nullptr, *rhs_ = nullptr;  // descriptors of stage 0
@@ -96,13 +96,13 @@ Value* Consumer::Descriptor(Value* address, int leading, int stride, int swizzle
   return b_.CreateOr(start, b_.getInt64(fixed), "descriptor");
 }
 
-// A stage that has been read is the producer's again.
+// Hands a stage that has been read back to the producer.
 void Consumer::EmitRelease(Value* step) {
   EmitIf(b_, b_.CreateICmpEQ(lane_, I32(0)), "release",
          [&] { EmitOp(b_, Op::kMbarrierArrive, {stages_.Empty(stages_.Of(step).number)}); });
 }
 
-// While a step is multiplied, the one before it ends.
+// While this step is multiplied, the previous one ends.
 void Consumer::EmitStep(Value* k) {
   Value* step = b_.CreateLoad(b_.getInt32Ty(), step_, "step");
   const WarpgroupStages::Stage stage = stages_.Of(step);
@@ -139,8 +139,8 @@ void Consumer::EmitMultiplySteps() {
          [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
 }
 
-// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp's. Where outputs lie along
-// rows the pitch of staged rows is odd, and in every second one no pair begins at a multiple of 8 bytes: two stores.
+// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp. If outputs are contiguous
+// along rows, the pitch of staged rows is odd: in odd rows no pair is 8-byte aligned, so it takes two stores.
 void Consumer::EmitStage(Value* first) {
   Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
   EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
@@ -162,7 +162,7 @@ void Consumer::EmitStage(Value* first) {
 
 void Consumer::Emit() {
   const int row_bytes = tile_.depth * 2, panel_bytes = tile_.depth * 2 * kPanelColumns;
-  // The same in all lanes, which the assembler cannot know of a quotient of the thread's number.
+  // Uniform over the warp, which the assembler cannot infer from a quotient of the thread's index.
   Value* warpgroup = device::EmitShuffleIndex(b_, b_.CreateUDiv(thread_, I32(kWarpgroupThreads)), I32(0));
   Value* own_rows = b_.CreateMul(warpgroup, I32(kRows * row_bytes));
   Value* lhs = b_.CreateInBoundsGEP(b_.getInt8Ty(), stages_.Lhs(I32(0)), own_rows, "lhs.rows");

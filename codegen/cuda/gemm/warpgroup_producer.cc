@@ -22,7 +22,7 @@ WarpgroupProducer::WarpgroupProducer(MatmulFrame& matmul, StreamK& stream_k, War
       rhs_box_steps_(RhsBoxSteps(matmul.plan(), matmul.contraction(), matmul.tile())),
       threads_(matmul.tile().copying_warps * 32),
       thread_(b_.CreateSub(matmul.thread(), I32(matmul.version().threads - threads_), "copier")),
-      is_box_(b_.getFalse()),
+      lhs_by_tma_(b_.getFalse()),
       step_(matmul.Variable(b_.getInt32Ty(), "produced")) {
   b_.CreateStore(I32(0), step_);
   if (row_dim_) {
@@ -30,12 +30,12 @@ WarpgroupProducer::WarpgroupProducer(MatmulFrame& matmul, StreamK& stream_k, War
     Value* lhs = matmul.frame().buffers[matmul.contraction().lhs.ref];
     Value* row_bytes = b_.CreateShl(matmul.depth(), 1, "row.bytes");
     Value* bits = b_.CreateOr(b_.CreatePtrToInt(lhs, b_.getInt64Ty()), row_bytes, "lhs.bits");
-    is_box_ = b_.CreateICmpEQ(b_.CreateAnd(bits, kUnit - 1), b_.getInt64(0), "lhs.is_box");
+    lhs_by_tma_ = b_.CreateICmpEQ(b_.CreateAnd(bits, kUnit - 1), b_.getInt64(0), "lhs.is_box");
   }
-  fillers_ = b_.CreateSelect(is_box_, I32(1), I32(threads_), "fillers");
+  full_arrivals_ = b_.CreateSelect(lhs_by_tma_, I32(1), I32(threads_), "fillers");
 }
 
-// The index of the first `dims` dims of `load`, row-major, with the axes as they are set.
+// Row-major index of the first `dims` dims of `load`, with the current axes.
 Value* WarpgroupProducer::EmitIndex(const Expr& load, size_t dims) {
   const Buffer& buffer = matmul_.plan().buffers[load.ref];
   Value* index = b_.getInt64(0);
@@ -46,7 +46,7 @@ Value* WarpgroupProducer::EmitIndex(const Expr& load, size_t dims) {
   return index;
 }
 
-// Where the tile's boxes begin.
+// Coordinates where the tile's boxes begin.
 void WarpgroupProducer::EmitCoordinates(bool boxes) {
   const Contraction& c = matmul_.contraction();
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
@@ -76,7 +76,7 @@ void WarpgroupProducer::EmitLoadLhs(Value* k, Value* stage) {
          {stages_.Lhs(stage), matmul_.frame().tensor_maps[kLhsMap], stages_.Full(stage), step, lhs_inner_, lhs_outer_});
 }
 
-// Through registers. Chunk c of row r lies where c ^ (r % 8) does.
+// Through registers. XOR swizzle: chunk c of row r is at c ^ (r % 8).
 void WarpgroupProducer::EmitGatherLhs(Value* k, Value* stage) {
   const int chunks = matmul_.tile().depth / kChunkElements;
   LhsChunks lhs(matmul_);
@@ -122,9 +122,9 @@ void WarpgroupProducer::EmitSegments(bool boxes) {
 void WarpgroupProducer::Emit() {
   if (row_dim_) {
     Value* is_first = b_.CreateICmpEQ(thread_, I32(0), "is.first");
-    EmitIf(b_, b_.CreateAnd(is_box_, is_first), "boxes", [&] { EmitSegments(/*boxes=*/true); });
+    EmitIf(b_, b_.CreateAnd(lhs_by_tma_, is_first), "boxes", [&] { EmitSegments(/*boxes=*/true); });
   }
-  EmitIf(b_, b_.CreateNot(is_box_), "elements", [&] { EmitSegments(/*boxes=*/false); });
+  EmitIf(b_, b_.CreateNot(lhs_by_tma_), "elements", [&] { EmitSegments(/*boxes=*/false); });
 }
 
 }  // namespace tailor::cuda

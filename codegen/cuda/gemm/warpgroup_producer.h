@@ -1,6 +1,6 @@
-// In IR: the warps that fill the stages of a matmul on warpgroups. The rhs comes in boxes of its tensor
-// map, asked for by one thread. So does the left one where it is a tensor of aligned rows, which the kernel looks at
-// once; else all threads gather its elements.
+// The producer warps, which fill the stages of a warpgroup gemm. One thread issues tensor loads (TMA) of the rhs. It
+// does so for the lhs too, if that is a tensor of aligned rows, which the kernel checks once; otherwise all producer
+// threads gather its elements.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_PRODUCER_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_PRODUCER_H_
 
@@ -12,14 +12,14 @@
 
 namespace tailor::cuda {
 
-// Borrows all. Emits into the entry block, where their builder stands.
+// Borrows all arguments. Emits into the entry block, where their builder stands.
 class WarpgroupProducer {
  public:
   WarpgroupProducer(MatmulFrame& matmul, StreamK& stream_k, WarpgroupStages& stages);
 
-  // How many arrivals make a stage full: i32.
-  llvm::Value* Fillers() const { return fillers_; }
-  // Emits the steps of all portions of the block, for the copying warps.
+  // Arrivals that make a stage full: i32.
+  llvm::Value* Fillers() const { return full_arrivals_; }
+  // Emits the copies of all segments of the block, for the producer warps.
   void Emit();
 
  private:
@@ -39,11 +39,11 @@ class WarpgroupProducer {
   const std::optional<size_t> row_dim_;
   const int rhs_box_steps_;  // RhsBoxSteps
   const int threads_;
-  llvm::Value* thread_;  // i32: among those that copy
-  llvm::Value* is_box_;  // i1: the lhs comes in boxes
-  llvm::Value* fillers_;
+  llvm::Value* thread_;      // i32: index among the copying threads
+  llvm::Value* lhs_by_tma_;  // i1: the lhs is copied by tensor loads
+  llvm::Value* full_arrivals_;
   llvm::AllocaInst* step_;            // i32
-  llvm::Value* rhs_panel_ = nullptr;  // i32: of the tile, in the tensor
+  llvm::Value* rhs_panel_ = nullptr;  // i32: first panel of the tile, in the tensor
   llvm::Value *lhs_inner_ = nullptr, *lhs_outer_ = nullptr;
 };
 

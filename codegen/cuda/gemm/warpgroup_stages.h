@@ -1,9 +1,9 @@
-// In IR: the shared memory of a matmul on warpgroups. A ring of stages, each one step of K of both operands, goes from
-// the warps that fill it to those that multiply; two mbarriers of each stage say whose it is.
+// Shared memory of a warpgroup gemm: a ring of stages, each one step of K of both operands, passes from producer warps
+// to consumers. Two mbarriers per stage, full and empty, say who owns it.
 //
-// A stage is [rows][depth] of the lhs, its chunks of 16 bytes swizzled within 128 bytes, then
-// [columns / 16][depth][16] of the right one, swizzled within 32: what tensor maps bring and wgmma reads. Behind the
-// stages lie the staged sums, then the mbarriers.
+// A stage is [rows][depth] of the lhs, its 16-byte chunks swizzled within 128 bytes, then [columns / 16][depth][16] of
+// the rhs, swizzled within 32 bytes: the format of tensor loads and of wgmma. After the stages come the staged sums,
+// then the mbarriers.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
 
@@ -16,15 +16,15 @@ class WarpgroupStages {
  public:
   explicit WarpgroupStages(MatmulFrame& matmul);
 
-  // Of the stage that has step `step` (i32), counted over all portions of the block. All i32.
+  // The stage of step `step` (i32), which counts over all segments of the block. All i32.
   struct Stage {
     llvm::Value* number;
-    llvm::Value* parity;  // of the phase in which it is full; it was empty in the other one
+    llvm::Value* parity;  // of the phase in which it is full; it is empty in the other one
   };
   Stage Of(llvm::Value* step);
 
-  // Emits, for all threads of the block: the mbarriers, of which a stage is full at `fillers` (i32) arrivals and empty
-  // at one of each multiplying warp.
+  // Emits the initialisation of the mbarriers, for all threads of the block. A stage is full after `fillers` (i32)
+  // arrivals, and empty after one of each consumer warp.
   void EmitInit(llvm::Value* fillers);
 
   llvm::Value* Lhs(llvm::Value* stage) { return At(stage, StageBytes(), 0); }

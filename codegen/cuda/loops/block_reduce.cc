@@ -15,7 +15,7 @@ Value* Combine(llvm::IRBuilderBase& b, const EmitTarget& target, const PartialRe
   return EmitCombined(b, target, p.combiner, p.dtype, lhs, rhs);
 }
 
-// Over the `threads` neighbouring lanes of each such group of a warp.
+// Combines over each group of `threads` neighbouring lanes of a warp.
 Value* EmitShuffles(llvm::IRBuilderBase& b, const EmitTarget& target, int threads, const PartialResult& p) {
   Value* value = p.value;
   for (int distance = threads / 2; distance > 0; distance /= 2) {
@@ -24,7 +24,7 @@ Value* EmitShuffles(llvm::IRBuilderBase& b, const EmitTarget& target, int thread
   return value;
 }
 
-// The cells of shared memory through which warps meet: one for each partial, warp and `lanes` of it.
+// Cells of shared memory through which warps exchange results: one per partial, warp and lane (of `lanes`).
 class Cells {
  public:
   Cells(llvm::IRBuilderBase& b, int warps, int lanes)
@@ -33,7 +33,7 @@ class Cells {
   void Store(size_t partial, Value* warp, Value* lane, Value* value) {
     b_.CreateAlignedStore(value, At(partial, warp, lane), llvm::Align(8));
   }
-  // All warps' parts in one, in their order.
+  // The parts of all warps, combined in their order.
   Value* Combined(const EmitTarget& target, size_t partial, Value* lane, const PartialResult& p) {
     Value* total = nullptr;
     for (int w = 0; w < warps_; ++w) {

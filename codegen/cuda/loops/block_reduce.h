@@ -1,4 +1,4 @@
-// Reductions across threads of a block.
+// Reductions across the threads of a block.
 #ifndef TAILOR_CODEGEN_CUDA_LOOPS_BLOCK_REDUCE_H_
 #define TAILOR_CODEGEN_CUDA_LOOPS_BLOCK_REDUCE_H_
 
@@ -15,20 +15,19 @@ struct PartialResult {
   llvm::Value* value;  // this thread's part, register form
 };
 
-// What the reduction's combiner makes of two results of its, scalars or lanes. The greatest and the least of f32 are
-// one instruction (max.NaN, min.NaN), which gives NaN for NaN, and to which -0 is less than 0.
+// Combines two results of a reduction, scalars or lanes. Maximum and minimum of f32 are one instruction (max.NaN,
+// min.NaN), which propagates NaN and orders -0 below 0.
 llvm::Value* EmitCombined(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                           llvm::Value* lhs, llvm::Value* rhs);
 
-// Combines each partial over a row's `row_threads` threads and leaves the same result in each of them: lanes by
-// xor-shuffles, warps, where a row is a block, through shared memory in their order, so that results do not depend on
-// timing. All threads of the block must arrive. Takes 8 bytes of shared memory, from its start, for each warp of a row
-// and partial; they are free again on return.
+// Combines each partial over the `row_threads` threads of a row, and leaves the same result in each of them: lanes by
+// xor-shuffles; warps, if a row is a block, through shared memory in their order, so that results do not depend on
+// timing. All threads of the block must arrive. Uses 8 bytes of shared memory, from its start, per warp of a row and
+// partial; they are free again on return.
 std::vector<llvm::Value*> EmitRowReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int row_threads,
                                         const std::vector<PartialResult>& partials);
 
-// Likewise over threads that have the same lane in each of the block's warps. Takes 8 bytes for each thread and
-// partial.
+// Likewise over the threads with the same lane in each of the block's warps. Uses 8 bytes per thread and partial.
 std::vector<llvm::Value*> EmitColumnReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int threads,
                                            const std::vector<PartialResult>& partials);
 

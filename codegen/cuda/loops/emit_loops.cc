@@ -1,7 +1,7 @@
-// A kernel is a grid-stride loop over the points of the parallel axes: points of threads, of groups of threads, or of
-// blocks. The threads of a point share its loops. In all, the plan's stages run in order.
+// A kernel is a grid-stride loop over the points of the parallel axes. A point belongs to a thread, a group of threads,
+// or a block; its threads share its loops. The plan's stages run in order.
 //
-// Where several blocks share a point, each phase of its stages (stage_phases.h) is such a loop, over parts of points.
+// If several blocks share a point, each phase of its stages (stage_phases.h) is such a loop, over parts of points.
 #include "codegen/cuda/loops/emit_loops.h"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ namespace {
 using llvm::Value;
 using RunShape = CudaVersion::Shape;
 
-constexpr int kUnroll = 4;  // turns of a loop that waits for memory
-// Totals take registers. Of what fits a device, a thread adds at most some 64^3 elements: the last level has few.
+constexpr int kUnroll = 4;  // unroll count of a loop that waits for memory
+// Totals take registers. In what fits a device, a thread adds at most some 64^3 elements, so the last level has few.
 constexpr size_t kSumLevels = 2;
 
 class CudaLoopEmitter {
@@ -46,7 +46,7 @@ class CudaLoopEmitter {
         frame_(OpenCudaKernel(b_, module, plan, version, name)),
         function_(b_.GetInsertBlock()->getParent()),
         emitter_(b_, target_, plan_, frame_),
-        private_(KeptArePrivate(plan)),
+        private_(ExchangedIsThreadPrivate(plan)),
         thread_(b_.CreateZExt(device::EmitThreadId(b_), b_.getInt64Ty(), "thread")) {
     if (version.version.no_broadcast) emitter_.AssumeNoBroadcast();
     SplitThread();
@@ -63,21 +63,21 @@ class CudaLoopEmitter {
   }
 
  private:
-  // ---- Who does what ----
+  // ---- Threads ----
 
   bool Shares() const { return version_.shape != RunShape::kThreadPerElement; }
-  // Threads of a block have different points, all of which take part in what is for all threads.
+  // Threads of a block have different points; all of them take part in barriers and reductions.
   bool Packs() const { return Shares() && version_.points() > 1; }
   Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
 
-  // Threads that hold their rows read an element for each that they would have, so there must be one.
+  // Threads that hold their rows load an element for each turn, even past the end, so there must be one.
   Value* TakesVectors() {
     Value* whole = EmitAreVectorsWhole(b_, plan_, version_, frame_);
     if (version_.turns == 0) return whole;
     return b_.CreateAnd(whole, b_.CreateICmpNE(DimSizeOf(version_.lane_axis), b_.getInt64(0)), "whole.some");
   }
 
-  // Which of the block's points is this thread's, and which of the point's threads it is.
+  // Sets this thread's point of the block, and its index among the point's threads.
   void SplitThread() {
     if (version_.shape == RunShape::kColumns) {
       point_thread_ = b_.CreateAnd(thread_, kWarp - 1, "column");
@@ -114,7 +114,7 @@ class CudaLoopEmitter {
   std::vector<int> ParallelAxes() const { return AxesOf(plan_, AxisRole::kParallel); }
   bool LanesArePoints() const { return lanes_ > 1 && plan_.axes[version_.lane_axis].role == AxisRole::kParallel; }
 
-  // Of an axis as digits of a point: a vector counts once.
+  // Dim size of an axis as a digit of points: a vector counts as one.
   Value* PointDimSize(int axis) {
     if (!LanesArePoints() || axis != version_.lane_axis) return DimSizeOf(axis);
     return b_.CreateUDiv(DimSizeOf(axis), b_.getInt64(lanes_), "vectors");
@@ -147,14 +147,14 @@ class CudaLoopEmitter {
     });
   }
 
-  // Threads without a point of their own have the last one's number, and do nothing for it but meet the others.
+  // Threads without a point of their own get the last point: they take part in barriers, and do nothing else for it.
   Value* OwnPoint(Value* first, Value* count) {
     Value* point = b_.CreateAdd(first, point_thread_, "point.own");
     has_point_ = b_.CreateICmpSLT(point, count, "has_point");
     return b_.CreateSelect(has_point_, point, b_.CreateSub(count, b_.getInt64(1)), "point.known");
   }
 
-  // Reads the point's number as digits, one per parallel axis, the last axis fastest.
+  // Splits the point's number into digits, one per parallel axis, the last axis fastest.
   void SetPoint(Value* point) {
     const std::vector<int> axes = ParallelAxes();
     for (size_t i = axes.size(); i-- > 0;) {
@@ -178,7 +178,7 @@ class CudaLoopEmitter {
     Value* base = b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, rows, "cells");
     Value* points = b_.getInt64(version_.points());
     Value* groups = b_.CreateUDiv(b_.CreateAdd(count, b_.getInt64(version_.points() - 1)), points, "groups");
-    cells_.emplace(b_, base, groups, frame_.Get(KernelParameter::kParts), version_.points());
+    partials_.emplace(b_, base, groups, frame_.Get(KernelParameter::kParts), version_.points());
     for (const Phase& phase : PhasesOf(plan_)) {
       if (phase.first > 0) device::EmitGridBarrier(b_, frame_.Get(KernelParameter::kGridBarrier));
       EmitPhase(phase, groups, count);
@@ -203,7 +203,7 @@ class CudaLoopEmitter {
     });
   }
 
-  // Each row has buffers of its own.
+  // Each row has its own buffers.
   void PlaceRows(Value* point) {
     Value* offset = b_.CreateMul(point, frame_.row_bytes, "row.offset");
     PlaceRowBuffers(b_, plan_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, offset, "row"), frame_);
@@ -217,7 +217,7 @@ class CudaLoopEmitter {
     part_end_ = span.end;
   }
 
-  // What earlier phases found, for the point at hand.
+  // Restores the results of earlier phases for the current point.
   void DefineLocals(const Phase& phase) {
     const std::vector<bool> needed = LocalsNeeded(plan_, phase);
     for (int i = 0; i < phase.first; ++i) {
@@ -229,7 +229,7 @@ class CudaLoopEmitter {
     }
   }
 
-  // All threads of the point get what its parts come to, in one order.
+  // Combines a point's parts, in a fixed order, for all its threads.
   void RestoreReductions(const Stage& stage, const std::vector<bool>& needed) {
     std::vector<const Statement*> statements;
     std::vector<llvm::AllocaInst*> totals;
@@ -244,7 +244,7 @@ class CudaLoopEmitter {
     blocks.EmitSteps(sharer_, frame_.Get(KernelParameter::kParts), sharers_, "others", [&](Value* part) {
       for (size_t i = 0; i < statements.size(); ++i) {
         llvm::Type* type = totals[i]->getAllocatedType();
-        Value* found = cells_->Load(ReductionNumber(*statements[i]), {place_.group, part, place_.point}, type);
+        Value* found = partials_->Load(ReductionNumber(*statements[i]), {place_.group, part, place_.point}, type);
         Accumulate(*statements[i], found, totals[i]);
       }
     });
@@ -265,7 +265,7 @@ class CudaLoopEmitter {
   void StoreParts(const std::vector<const Statement*>& statements, const std::vector<Value*>& results) {
     EmitIf(b_, b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first"), "part", [&] {
       for (size_t i = 0; i < statements.size(); ++i) {
-        cells_->Store(ReductionNumber(*statements[i]), place_, results[i]);
+        partials_->Store(ReductionNumber(*statements[i]), place_, results[i]);
       }
     });
   }
@@ -278,7 +278,7 @@ class CudaLoopEmitter {
       EmitStage(stage);
       keeps |= Keeps(stage);
     }
-    // The next point writes the row buffers that slower threads may still read.
+    // The next point overwrites row buffers that slower threads may still read.
     if (Shares() && keeps && !private_) device::EmitBarrier(b_);
   }
 
@@ -294,16 +294,16 @@ class CudaLoopEmitter {
     });
     blocks.Close();
     CloseAccumulators(stage, accumulators);
-    const bool syncs = version_.cooperative;  // where others read it, the phase ends
+    const bool syncs = version_.cooperative;  // the phase ends where other threads read the result
     if (Shares() && Keeps(stage) && !private_ && !syncs) device::EmitBarrier(b_);
   }
 
-  // Of a stage's loops, the one whose turns the point's threads share: of rows the last, of columns the first.
+  // Whether a stage's loop is the one that the point's threads share: the last for rows, the first for columns.
   bool IsShared(const Stage& stage, size_t depth) const {
     return Shares() && depth == (version_.shape == RunShape::kColumns ? 0 : stage.axes.size() - 1);
   }
 
-  // How often a thread adds to an accumulator of `stage`, at most.
+  // Upper bound of a thread's additions to an accumulator of `stage`.
   int64_t MostSteps(const Stage& stage) const {
     int64_t steps = 1;
     for (size_t depth = 0; depth < stage.axes.size(); ++depth) {
@@ -318,7 +318,7 @@ class CudaLoopEmitter {
     return steps;
   }
 
-  // Loops of one thread, but for one that the point's threads share.
+  // Loops of one thread, except for the one that the point's threads share.
   void EmitStageLoops(const Stage& stage, size_t depth, BlockSums& blocks, llvm::function_ref<void()> body) {
     if (depth == stage.axes.size()) return body();
     const int axis = stage.axes[depth];
@@ -329,7 +329,7 @@ class CudaLoopEmitter {
     Value* to = tiling ? part_end_ : DimSizeOf(axis);
     if (lanes > 1) from = b_.CreateMul(from, b_.getInt64(lanes), "lane.first");
     if (tiling) from = b_.CreateAdd(part_begin_, from, "part.first");
-    // Without a point, a thread reads nothing: what it repeats may be under way elsewhere.
+    // A thread without a point skips the loop: the last point's owner may be writing what it would read.
     if (shared && Packs()) from = b_.CreateSelect(has_point_, from, to, "from");
     const int64_t step = int64_t{shared ? sharers_ : 1} * lanes;
     const auto inside = [&](Value* index) {
@@ -357,16 +357,15 @@ class CudaLoopEmitter {
     emitter_.Forget();
   }
 
-  // Turns of a thread at a loop that threads share: from, from + step...
+  // A thread's turns of a shared loop: from, from + step, ...
   struct Turns {
     Value *from, *to;
     int64_t step;
     int count;
-    Value* other;  // what is read in place of an index that is not below `to`
+    Value* other;  // index to read in place of one >= `to`
   };
 
-  // No turn branches around what it reads, so that all have their loads under way together. What those beyond the end
-  // find counts for nothing.
+  // No turn branches around its loads, so that all are in flight together. Results of turns past the end are discarded.
   void EmitTurns(const Turns& turns, llvm::function_ref<void(Value*)> body) {
     for (turn_ = 0; turn_ < turns.count; ++turn_) {
       Value* index = b_.CreateAdd(turns.from, b_.getInt64(turn_ * turns.step), "turn.index");
@@ -377,8 +376,8 @@ class CudaLoopEmitter {
     in_turn_ = nullptr;
   }
 
-  // Whether a stage waits for memory rather than for what it computes, and only reads: several steps of its loop at
-  // once keep more of memory busy.
+  // Whether a stage only reads and waits for memory rather than arithmetic: several steps of its loop at once keep more
+  // loads in flight.
   bool IsCheap(const Stage& stage) const {
     constexpr int kMostCost = 8;
     if (stage.statements.size() > 2) return false;  // their sums take registers
@@ -401,7 +400,7 @@ class CudaLoopEmitter {
 
   bool Reduces(const Statement& s) const { return !s.reduce_axes.empty() && !IsScan(plan_, s); }
 
-  // Lanes of a statement of `stage`: those of the point, or of the stage's own loop.
+  // Lanes of a statement of `stage`: of the point, or of the stage's own loop.
   int LanesOf(const Stage& stage) const {
     const bool here = std::find(stage.axes.begin(), stage.axes.end(), version_.lane_axis) != stage.axes.end();
     return here || LanesArePoints() ? lanes_ : 1;
@@ -446,14 +445,14 @@ class CudaLoopEmitter {
     emitter_.SetLocal(buffer, value);
   }
 
-  // What all threads of a point have, one of them writes; what belongs to no point, none.
+  // A value that all threads of a point have is stored by one of them; a value without a point is not stored.
   void EmitStore(const Stage& stage, const Statement& s, Value* value) {
     Value* writes = nullptr;
     if (Shares() && stage.axes.empty()) writes = IsFirstThread();
     const bool own_row = plan_.buffers[s.buffer].kind == BufferKind::kRow;
     if (turns_ > 0 && own_row) return Hold(s.buffer, value);
     if (in_turn_ != nullptr) {
-      writes = in_turn_;  // and so one with a point
+      writes = in_turn_;  // implies a point
     } else if (Packs() && !own_row) {
       writes = writes == nullptr ? has_point_ : b_.CreateAnd(writes, has_point_, "writes");
     }
@@ -464,7 +463,7 @@ class CudaLoopEmitter {
     });
   }
 
-  // Of all that have the point.
+  // The first of all threads that share the point, over all blocks.
   Value* IsFirstThread() {
     Value* first = b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first");
     if (!version_.cooperative) return first;
@@ -524,17 +523,17 @@ class CudaLoopEmitter {
   ScalarEmitter emitter_;
   const bool private_;  // no thread reads what another wrote
   Value* thread_;
-  Value* point_thread_ = nullptr;  // which of the block's points is this thread's
-  Value* sharer_ = nullptr;        // which of the point's threads this is
+  Value* point_thread_ = nullptr;  // this thread's point, within the block
+  Value* sharer_ = nullptr;        // this thread, within the point's threads
   int sharers_ = 1;
-  Value* has_point_ = nullptr;  // where threads pack: whether the point is one of the plan's
-  int lanes_ = 1;               // of what is being emitted
-  int turns_ = 0;               // likewise: CudaVersion::turns, where threads hold their rows
+  Value* has_point_ = nullptr;  // if threads pack: whether the point is one of the plan's
+  int lanes_ = 1;               // of the code being emitted
+  int turns_ = 0;               // likewise: CudaVersion::turns, if threads hold their rows
   int turn_ = 0;
-  Value* in_turn_ = nullptr;  // whether the turn at hand has an element; null outside of turns
-  absl::flat_hash_map<int, std::vector<Value*>> held_;  // by row buffer, what the thread has of it at each turn
-  // Where blocks share points: the part at hand, and what it has of the outermost tile axis.
-  std::optional<PartialReductions> cells_;
+  Value* in_turn_ = nullptr;  // whether the current turn has an element; null outside of turns
+  absl::flat_hash_map<int, std::vector<Value*>> held_;  // by row buffer: the thread's value of each turn
+  // Where blocks share points: the current part, and its range of the outermost tile axis.
+  std::optional<PartialReductions> partials_;
   PartialReductions::Place place_ = {};
   Value *part_begin_ = nullptr, *part_end_ = nullptr;
 };

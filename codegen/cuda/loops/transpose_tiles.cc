@@ -12,7 +12,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kRowThreads = kTransposeThreads / kTransposeTile;  // rows of a tile that threads have at once
+constexpr int kRowThreads = kTransposeThreads / kTransposeTile;  // rows of a tile processed at once
 
 class TransposeEmitter {
  public:
@@ -47,7 +47,7 @@ class TransposeEmitter {
       EmitRows([&](Value* row) { Stage(row); });
       device::EmitBarrier(b_);
       EmitRows([&](Value* row) { Write(row); });
-      device::EmitBarrier(b_);  // the next tile takes the same memory
+      device::EmitBarrier(b_);  // the next tile reuses the memory
     });
     b_.CreateRetVoid();
   }
@@ -57,7 +57,7 @@ class TransposeEmitter {
   Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
   bool IsTiled(int axis) const { return axis == how_.stored || axis == how_.loaded; }
 
-  // Digits that a tile's number has along `axis`: of tiles, or of elements.
+  // Steps of a tile's number along `axis`: of tiles, or of elements.
   Value* StepsOf(int axis) {
     if (!IsTiled(axis)) return DimSizeOf(axis);
     Value* rounded = b_.CreateAdd(DimSizeOf(axis), b_.getInt64(kTransposeTile - 1));
@@ -79,7 +79,7 @@ class TransposeEmitter {
     }
   }
 
-  // `body` for each row of the tile that is this thread's.
+  // Runs `body` for each row of the tile that this thread has.
   void EmitRows(llvm::function_ref<void(Value* row)> body) {
     for (int row = 0; row < kTransposeTile; row += kRowThreads) {
       body(b_.CreateAdd(row_, b_.getInt64(row), "tile.row"));
@@ -138,7 +138,7 @@ class TransposeEmitter {
   KernelFrame frame_;
   ScalarEmitter reader_, writer_;
   Value *row_ = nullptr, *column_ = nullptr;  // this thread's first, in a tile as it is read or written
-  std::vector<Value*> tiles_;                 // of the loads
+  std::vector<Value*> tiles_;                 // by load
   Value *first_stored_ = nullptr, *first_loaded_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Transpositions on a GPU: tiles pass through shared memory, so that warps read and write whole lines.
+// Transpositions on GPUs: tiles pass through shared memory, so that warps read and write whole cache lines.
 #ifndef TAILOR_CODEGEN_CUDA_LOOPS_TRANSPOSE_TILES_H_
 #define TAILOR_CODEGEN_CUDA_LOOPS_TRANSPOSE_TILES_H_
 

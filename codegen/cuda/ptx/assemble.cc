@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own under the system's temporary one, removed with all in it.
+// A new folder in the system's temporary one, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -53,7 +53,7 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Runs arguments[0] with both outputs in file `log`; its exit status.
+// Runs arguments[0] with stdout and stderr in file `log`; returns its exit status.
 absl::StatusOr<int> RunProcess(const std::vector<std::string>& arguments, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));

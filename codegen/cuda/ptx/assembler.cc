@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kFatalNotes[] = {"(C7504)", "(C7508)", "(C7509)", "(C7511)", "(C7515)"};
 
-// What follows `before` in `line` up to `after`; empty where it is not there.
+// The part of `line` after `before`, up to `after`; empty if `before` is absent.
 absl::string_view Between(absl::string_view line, absl::string_view before, absl::string_view after) {
   const size_t found = line.find(before);
   if (found == absl::string_view::npos) return {};

@@ -1,4 +1,4 @@
-// What turns PTX into cubins on this machine, and what must not be in what it says.
+// The assembler that turns PTX into cubins on this machine, and the problems that its log reports.
 #ifndef TAILOR_CODEGEN_CUDA_PTX_ASSEMBLER_H_
 #define TAILOR_CODEGEN_CUDA_PTX_ASSEMBLER_H_
 
@@ -16,10 +16,10 @@ namespace tailor::cuda {
 
 struct Assembly {
   std::vector<std::byte> cubin;  // an ELF file
-  std::string log;               // the assembler's remarks: resources of each kernel, and notes
+  std::string log;               // resources of each kernel, and notes
 };
 
-// Threads: one assembler may be used by many at once.
+// Threads: one assembler may be used by many threads at once.
 class Assembler {
  public:
   virtual ~Assembler() = default;
@@ -29,26 +29,26 @@ class Assembler {
   virtual absl::StatusOr<Assembly> Assemble(absl::string_view ptx, const CudaTarget& target) const = 0;
 };
 
-// nvJitLink where it can be loaded (nv_jit_link.h), else, unless TAILOR_NVJITLINK names one, ptxas (assemble.h). The
-// environment variable TAILOR_ASSEMBLER leaves out others than it names: "nvjitlink", "ptxas" or "none". NOT_FOUND
-// saying what was looked for.
+// nvJitLink if it can be loaded (nv_jit_link.h), else ptxas (assemble.h), unless TAILOR_NVJITLINK names a library. The
+// environment variable TAILOR_ASSEMBLER ("nvjitlink", "ptxas" or "none") restricts the choice. NOT_FOUND says what was
+// looked for.
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler();
 
-// What a kernel should not be: one that spills registers, or of which ptxas serialised wgmma or ignored setmaxnreg
-// (notes C7504, C7508, C7509, C7511, C7515). It computes what it should, but slower than was meant.
+// A kernel that spills registers, or for which ptxas serialised wgmma or ignored setmaxnreg (notes C7504, C7508, C7509,
+// C7511, C7515). Its results are right, but it is slower than intended.
 struct AssemblerProblem {
   std::string kernel;
   std::string note;     // the assembler's line
-  bool spills = false;  // which a version with more registers, or less to hold, may not
+  bool spills = false;  // a version with more registers, or fewer live values, may not
 
   // "its registers spill, 112 bytes", "the assembler notes C7511"
   std::string Summary() const;
 };
 
-// In the order of the log; a kernel may have several.
+// In the order of the log; a kernel may have several problems.
 std::vector<AssemblerProblem> FindProblems(absl::string_view log);
 
-// For kernels that should have none: INTERNAL where there are problems, naming each kernel with what is said of it.
+// For kernels that must have none: INTERNAL with each kernel and its problems, if there are any.
 absl::Status ToStatus(const std::vector<AssemblerProblem>& problems);
 inline absl::Status CheckAssemblerLog(absl::string_view log) { return ToStatus(FindProblems(log)); }
 

@@ -47,7 +47,7 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
   for (llvm::Function& function : *module) {
     if (!function.isDeclaration()) function.addFnAttr("no-builtins");
   }
-  // PTX has no names that are private to a text, and several may be joined.
+  // PTX has no names that are local to a text, and several texts may be joined.
   for (llvm::GlobalVariable& table : module->globals()) {
     if (table.hasLocalLinkage()) table.setName(module->getName() + "_" + table.getName());
   }

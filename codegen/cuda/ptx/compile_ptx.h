@@ -11,8 +11,8 @@
 
 namespace tailor::cuda {
 
-// Optimizes `module`, lowers its device intrinsics and runs LLVM's NVPTX back end for `target`. INTERNAL if the
-// module does not verify or calls what the device does not have.
+// Optimizes `module`, lowers its device intrinsics and runs LLVM's NVPTX back end for `target`. INTERNAL if the module
+// does not verify or calls unknown functions.
 absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, const CudaTarget& target);
 
 }  // namespace tailor::cuda

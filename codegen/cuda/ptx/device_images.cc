@@ -45,7 +45,7 @@ absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules)
   return BitcodeOf(all);
 }
 
-// With the NUL at its end.
+// Includes the final NUL.
 std::vector<std::byte> PtxBytes(const std::string& ptx) {
   return BytesOf(absl::string_view(ptx.c_str(), ptx.size() + 1));
 }

@@ -1,4 +1,4 @@
-// From modules of device kernels to the images of one target.
+// From modules of device kernels to the device images of one target.
 #ifndef TAILOR_CODEGEN_CUDA_PTX_DEVICE_IMAGES_H_
 #define TAILOR_CODEGEN_CUDA_PTX_DEVICE_IMAGES_H_
 
@@ -20,18 +20,18 @@ struct DeviceImages {
     DeviceImageKind kind = DeviceImageKind::kCubin;
     std::vector<std::byte> bytes;
   };
-  std::vector<Image> images;               // in the order in which a device should try them
-  std::string assembler;                   // what made the cubin, with its version; else why there is none
-  std::vector<AssemblerProblem> problems;  // of kernels of the cubin
+  std::vector<Image> images;               // in the order in which a device tries them
+  std::string assembler;                   // assembler of the cubin, with its version; else why there is none
+  std::vector<AssemblerProblem> problems;  // of the cubin's kernels
 };
 
-// The kernels of `module` as MakeDeviceImages takes them: PTX; for "simt" bitcode, as they were emitted and verified.
-// Names of tables begin with the module's, which no other module of the program has.
+// Compiles the kernels of `module` for MakeDeviceImages: to PTX, or for "simt" to bitcode, as emitted and verified.
+// Names of tables begin with the module's name, which must be unique in the program.
 absl::StatusOr<std::string> CompileDeviceModule(std::unique_ptr<llvm::Module> module, const CudaTarget& target);
 
-// The images of `target` from its modules, which define distinct symbols: a cubin, or, where this machine has no
-// assembler, PTX that ends in NUL; for "simt" the bitcode of all modules. Behind a cubin, where later architectures run
-// what is made for this one, its PTX. What the assembler finds fault with is no failure.
+// The images of `target` from its modules, which define distinct symbols. A cubin or, if this machine has no assembler,
+// NUL-terminated PTX; for "simt" the bitcode of all modules. A cubin is followed by its PTX if later architectures run
+// this target's code. Assembler problems are no failure.
 absl::StatusOr<DeviceImages> MakeDeviceImages(const std::vector<std::string>& modules, const CudaTarget& target);
 
 }  // namespace tailor::cuda

@@ -9,7 +9,7 @@
 namespace tailor::cuda {
 namespace {
 
-// Whether `line` may stand in a PTX text only once.
+// Whether `line` may occur only once in a PTX text.
 bool IsUnique(absl::string_view line) {
   return absl::StartsWith(line, ".version ") || absl::StartsWith(line, ".target ") ||
          absl::StartsWith(line, ".address_size ") || absl::StartsWith(line, ".extern .shared ");

@@ -1,4 +1,4 @@
-// Several PTX texts of one target as one.
+// Joins several PTX texts of one target.
 #ifndef TAILOR_CODEGEN_CUDA_PTX_JOIN_PTX_H_
 #define TAILOR_CODEGEN_CUDA_PTX_JOIN_PTX_H_
 
@@ -8,8 +8,8 @@
 
 namespace tailor::cuda {
 
-// Joins what LLVM prints for modules of equal target and PTX version: directives that may be there once, and the
-// declaration of dynamic shared memory, stay where they are first. Names of the modules must be distinct.
+// Joins LLVM's output for modules of equal target and PTX version. Directives that may occur once, and the declaration
+// of dynamic shared memory, stay at their first place. Names of the modules must be distinct.
 std::string JoinPtx(absl::Span<const std::string> modules);
 
 }  // namespace tailor::cuda

@@ -16,7 +16,7 @@
 namespace tailor::cuda {
 namespace {
 
-// Types and values of nvJitLink.h; no header of NVIDIA's is needed to build.
+// Types and values of nvJitLink.h; the build needs no NVIDIA header.
 using Handle = struct NvJitLinkState*;
 using Result = int;
 constexpr Result kSuccess = 0;
@@ -42,7 +42,7 @@ bool Find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// The name of the first symbol that is missing, or nullptr.
+// The name of the first missing symbol, or nullptr.
 const char* FindAll(void* library, Symbols& s) {
   if (!Find(library, "nvJitLinkCreate", s.create)) return "nvJitLinkCreate";
   if (!Find(library, "nvJitLinkDestroy", s.destroy)) return "nvJitLinkDestroy";
@@ -58,7 +58,7 @@ const char* FindAll(void* library, Symbols& s) {
   return nullptr;
 }
 
-// One use of the library.
+// One link by the library.
 class Link {
  public:
   Link(const Symbols& symbols, const CudaTarget& target) : symbols_(symbols) {

@@ -1,4 +1,4 @@
-// NVIDIA's assembler as a library, which PyPI has too (nvidia-nvjitlink), loaded at run time.
+// NVIDIA's assembler as a library (nvJitLink; on PyPI nvidia-nvjitlink), loaded at run time.
 #ifndef TAILOR_CODEGEN_CUDA_PTX_NV_JIT_LINK_H_
 #define TAILOR_CODEGEN_CUDA_PTX_NV_JIT_LINK_H_
 
@@ -9,9 +9,9 @@
 
 namespace tailor::cuda {
 
-// Loads the library that the environment variable TAILOR_NVJITLINK names (a file, or the folder that holds it), else
-// libnvJitLink.so.13 or .12 where the dynamic loader finds it, in $CUDA_HOME/lib64 or in /usr/local/cuda/lib64. It
-// stays loaded. NOT_FOUND with what was tried, and the symbol that a library lacks.
+// Loads the library that the environment variable TAILOR_NVJITLINK names (a file, or its folder). Otherwise
+// libnvJitLink.so.13 or .12: where the dynamic loader finds it, in $CUDA_HOME/lib64 or in /usr/local/cuda/lib64. It
+// stays loaded. NOT_FOUND says what was tried, and which symbol a library lacks.
 absl::StatusOr<std::unique_ptr<Assembler>> LoadNvJitLink();
 
 }  // namespace tailor::cuda

@@ -5,17 +5,17 @@
 namespace tailor::cuda {
 namespace {
 
-// Shared memory that a block can ask for. What later GPUs may run has no more than the least of them: those of 8.6, 8.9
-// and 12.0 have less than 8.0, whose cubins and PTX they take.
+// Shared memory that a block can request. For code that later GPUs may run, the least of them counts: 8.6, 8.9 and 12.0
+// have less than 8.0, whose cubins or PTX they run.
 constexpr int64_t kSharedOfAll = 99 << 10;
 constexpr int64_t kSharedOf90 = 227 << 10;
 
-// Elements of a row that a block has for itself: enough loads to be under way at the same time. The emulator's rows are
-// short, and are to be shared too.
+// Elements of a row per block when blocks share rows: enough loads in flight. The emulator's rows are short, and must
+// be shared too.
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kEmulatedPartElements = 32;
 
-// Parameters of 8 bytes each; what remains is for dim sizes, maps and what blocks share.
+// Parameters of 8 bytes each; the remaining bytes are for dim sizes, tensor maps and grid-wide state.
 constexpr size_t kMostTensors = 480;
 static_assert(kMostTensors * 8 < kMostParameterBytes);
 
@@ -27,15 +27,15 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.vector_registers = 255;
   target.traits.regional_bytes = shared_bytes;
   target.traits.launch_cost_ns = 2500;
-  target.traits.most_tensors = kMostTensors;
+  target.traits.max_kernel_tensors = kMostTensors;
   target.traits.row_blocks = false;
-  target.traits.joined_dim_size = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
-  target.traits.rows_in_place = false;  // the threads that share a row read what others of them write
+  target.traits.max_attention_row = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
+  target.traits.rows_in_place = false;    // the threads of a row read what other threads write
   target.traits.free_index_arithmetic = true;
   target.traits.winograd = false;
-  target.traits.pair_panels = false;  // warps multiply panels as they are
+  target.traits.pair_panels = false;  // warps multiply panels as stored
   target.traits.external_f16_gemm = true;
-  target.traits.part_elements = target.is_emulated() ? kEmulatedPartElements : kPartElements;
+  target.traits.elements_per_part = target.is_emulated() ? kEmulatedPartElements : kPartElements;
   return target;
 }
 

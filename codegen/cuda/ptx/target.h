@@ -10,22 +10,22 @@
 
 namespace tailor::cuda {
 
-// What the parameters of a kernel take at most, in PTX of versions before 8.1 (PTX ISA, directive .param).
+// Most bytes of a kernel's parameters in PTX versions before 8.1 (PTX ISA, directive .param).
 inline constexpr int kMostParameterBytes = 4352;
 
 struct CudaTarget {
   std::string name;     // "sm_80"
-  int ptx_version = 0;  // 70 is PTX ISA 7.0, the lowest that names the architecture; 0: it has no PTX
+  int ptx_version = 0;  // 70 is PTX ISA 7.0, the lowest that supports the architecture; 0: no PTX
   TargetTraits traits;
 
-  // No GPU: kernels stay LLVM IR, for an emulator on the host.
+  // Not a GPU: kernels stay LLVM IR, for an emulator on the host.
   bool is_emulated() const { return ptx_version == 0; }
-  // Later architectures run what is made for this one. Not so where the name ends in a letter.
+  // Whether later architectures run code for this one: all but names that end in a letter.
   bool is_floor() const { return !is_emulated() && name.back() != 'a'; }
 };
 
-// "sm_80", "sm_90", "sm_90a"; "simt", which has the traits of sm_90a but for shorter parts of rows, and is for tests.
-// INVALID_ARGUMENT listing them for any other name.
+// "sm_80", "sm_90", "sm_90a", or "simt" for tests, which has the traits of sm_90a except for shorter parts of rows.
+// INVALID_ARGUMENT lists them for any other name.
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name);
 
 }  // namespace tailor::cuda

@@ -1,4 +1,5 @@
-// How the accesses of a plan meet memory when neighbouring threads, or the lanes of one, take neighbouring elements.
+// How the accesses of a plan map to memory when neighbouring threads, or the lanes of one thread, take neighbouring
+// elements.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_ACCESS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_ACCESS_H_
 
@@ -10,14 +11,13 @@
 
 namespace tailor::cuda {
 
-// Whether every run of elements along `axis` that begins at a multiple of a number which divides the axis's dim size
-// lies side by side and begins at a multiple of that number, counted in elements from the buffer's begin.
-// `no_broadcast` as in Version.
+// Let n divide the dim size of `axis`. True if, for every such n, n elements along `axis` from a multiple of n on are
+// contiguous and begin at a multiple of n, in elements from the start of the buffer. `no_broadcast` as in Version.
 bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_broadcast);
 
-// How many elements along `axis` a thread should take at once: 1 where some access neither lies in runs nor is the same
-// for all of them, or where lanes have a condition of their own; else as many as 16 bytes hold of the narrowest type
-// that lies in runs, at most 8 and at most 32 bytes of the widest.
+// Elements along `axis` that a thread should take at once. 1 if an access that depends on `axis` does not lie in runs,
+// or if lanes have their own predicate. Else as many of the narrowest type as 16 bytes hold, at most 8, and at most 32
+// bytes of the widest type.
 int LanesAlong(const KernelPlan& plan, int axis, bool no_broadcast);
 
 }  // namespace tailor::cuda

@@ -7,9 +7,9 @@
 namespace tailor::cuda {
 
 std::string AttentionTile::Text() const {
-  return absl::StrCat(kind == Kind::kMatrix ? "matrix " : "", "attention ", rows, " rows x ", keys, " keys of ", depth,
+  return absl::StrCat(kind == Kind::kMma ? "matrix " : "", "attention ", rows, " rows x ", keys, " keys of ", depth,
                       " and ", columns, slices > 1 ? absl::StrCat(" in ", slices, " slices") : "",
-                      skips ? ", skips hidden keys" : "");
+                      skips ? ", skips masked keys" : "");
 }
 
 int StageBytes(const AttentionTile& tile) {
@@ -24,7 +24,7 @@ int WeightOffset(const AttentionTile& tile) {
 }
 
 int WarpWeightBytes(const AttentionTile& tile) {
-  return tile.kind == AttentionTile::Kind::kMatrix ? 0 : AttentionTile::kWarpRows * StagedWeightRow(tile) * 4;
+  return tile.kind == AttentionTile::Kind::kMma ? 0 : AttentionTile::kWarpRows * StagedWeightRow(tile) * 4;
 }
 
 int VoteOffset(const AttentionTile& tile) {

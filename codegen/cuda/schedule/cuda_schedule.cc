@@ -18,7 +18,7 @@ namespace {
 
 using RunShape = CudaVersion::Shape;
 
-constexpr int64_t kMaxElementBlocks = 4096;  // several waves of every GPU there is; loops do the rest
+constexpr int64_t kMaxElementBlocks = 4096;  // several waves of every GPU; grid-stride loops do the rest
 
 bool HasOrderedAxes(const KernelPlan& plan) {
   return std::any_of(plan.axes.begin(), plan.axes.end(),
@@ -32,7 +32,7 @@ bool Reduces(const KernelPlan& plan) {
   });
 }
 
-// The memory accesses inside loops over tile axes; all of them where there are none.
+// The memory accesses within loops over tile axes; all accesses if there are no such loops.
 std::vector<Access> InnerAccesses(const KernelPlan& plan) {
   std::vector<Access> all = AccessesOf(plan), inner;
   for (const Access& access : all) {
@@ -46,7 +46,7 @@ std::vector<Access> InnerAccesses(const KernelPlan& plan) {
   return inner.empty() ? all : inner;
 }
 
-// Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
+// Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole cache lines.
 RunShape ChooseShape(const KernelPlan& original) {
   if (HasOrderedAxes(original)) return RunShape::kThreadPerElement;
   if (HasScratch(original)) return RunShape::kRows;
@@ -77,8 +77,8 @@ CudaVersion ThreadPerElement(const KernelPlan& plan, const SlotExpr& elements, V
   return out;
 }
 
-// Columns that blocks share, where that is for all of them alone; columns of a block; those of a thread where a block's
-// have no room for their reductions.
+// Versions for columns: shared by blocks (the only version if it has no guards), then by the threads of a block. If a
+// block has no room for the reductions, a thread per element instead.
 std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& elements,
                                  Version version) {
   CudaVersion out{.version = version, .shape = RunShape::kColumns, .scratch_bytes = 0};
@@ -89,7 +89,7 @@ std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& tra
   out.partial_bytes = bytes();
   out.shared_bytes = out.partial_bytes;
   std::vector<CudaVersion> versions;
-  if (const auto parts = InParts(plan, traits, elements, out)) versions.push_back(*parts);
+  if (const auto parts = SplitIntoParts(plan, traits, elements, out)) versions.push_back(*parts);
   if (!versions.empty() && versions[0].version.guards.empty()) return versions;
   out.resident_blocks = 0;
   out.blocks = SlotExpr::Min(SlotExpr::CeilDiv(elements, out.points()), kMaxRowBlocks);

@@ -5,33 +5,33 @@
 namespace tailor::cuda {
 namespace {
 
-// Of a multiprocessor, a clock.
-constexpr int64_t kMatrixProducts = 1024;    // of 16-bit factors, by tensor cores; half as many of tf32
-constexpr int64_t kWarpgroupMatmuls = 2048;  // the same of sm_90, for warpgroups
-constexpr int64_t kWordProducts = 64;        // of f32 and i32, by threads; a quarter of it of wider ones
+// Per multiprocessor and clock.
+constexpr int64_t kMmaMatmuls = 1024;        // multiply-adds of 16-bit elements on tensor cores; half as many of tf32
+constexpr int64_t kWarpgroupMatmuls = 2048;  // the same on sm_90, by warpgroups
+constexpr int64_t kWordProducts = 64;        // multiply-adds of f32 and i32 by threads; a quarter for wider types
 constexpr int64_t kSharedBytes = 128;
-constexpr int64_t kCacheBytes = 5120 / 108;  // of the second-level cache, for each of 108 multiprocessors
-// Of warpgroups, as an H100 showed them: bytes of the second-level cache for one multiprocessor, and for all together;
-// clocks of an epilogue for each sum of a thread, and until all have met, left and added what they share.
+constexpr int64_t kCacheBytes = 5120 / 108;  // of L2, per multiprocessor of 108
+// Of warpgroups, measured on an H100: bytes per clock from L2 for one multiprocessor, and for all together; clocks of
+// an epilogue per sum of a thread; clocks of a grid sync with storing and adding the partial sums.
 constexpr int64_t kNearCacheBytes = 66, kAllCacheBytes = 5800;
 constexpr int64_t kSumClocks = 20, kExchange = 30000;
-// A barrier, and until the first operands come; both are in part hidden by other blocks.
+// Clocks of a barrier, and until the first operands arrive; both are partly hidden by other blocks.
 constexpr int64_t kBarrier = 30, kStart = 1000;
-constexpr int64_t kGridSyncClocks = 2000;  // of all blocks, and until the first sums come
-// What a multiprocessor reads of memory while others rest, and while all read.
+constexpr int64_t kGridSyncClocks = 2000;  // grid sync, and until the first partial sums arrive
+// Bytes per clock that a multiprocessor reads from memory while others are idle, and while all read.
 constexpr int64_t kStreamBytes = 22, kMemoryBytes = 12;
 
 bool MultipliesMatrices(const MatmulTile& tile) { return tile.IsMatrix() || tile.kind == MatmulTile::Kind::kWarpgroup; }
 
 int64_t MultiplyAddsPerClock(const MatmulTile& tile, int64_t element) {
   if (tile.kind == MatmulTile::Kind::kWarpgroup) return kWarpgroupMatmuls;
-  return tile.IsMatrix() ? kMatrixProducts * 2 / element : element > 4 ? kWordProducts / 4 : kWordProducts;
+  return tile.IsMatrix() ? kMmaMatmuls * 2 / element : element > 4 ? kWordProducts / 4 : kWordProducts;
 }
 
 // Bytes of shared memory that a step of K writes and reads: each part reads its rows and its columns.
 int64_t SharedTraffic(const MatmulTile& tile, int64_t element) {
   const int64_t parts = int64_t{tile.rows / tile.part_rows} * (tile.columns / tile.part_columns);
-  // The lanes of a warp that multiply elements share what they read: a row of them the columns, a column the rows.
+  // SIMT: the lanes of a warp share reads, a row of lanes the columns, a column of lanes the rows.
   constexpr int64_t kLanesAlong = 4;
   const int64_t shared = MultipliesMatrices(tile) ? 1 : kLanesAlong;
   return (tile.rows + tile.columns + parts * (tile.part_rows + tile.part_columns) / shared) * tile.depth * element;
@@ -39,7 +39,7 @@ int64_t SharedTraffic(const MatmulTile& tile, int64_t element) {
 
 bool IsWarpgroup(const MatmulTile& tile) { return tile.kind == MatmulTile::Kind::kWarpgroup; }
 
-// While `blocks` multiprocessors take steps.
+// Clocks of a step while `blocks` multiprocessors run.
 SlotExpr StepClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& blocks) {
   const int64_t element = MultipliesMatrices(tile) ? SizeOf(types.operand) : SizeOf(types.accumulate);
   const int64_t matmuls = int64_t{tile.rows} * tile.columns * tile.depth / MultiplyAddsPerClock(tile, element);
@@ -58,7 +58,7 @@ int64_t SumBytes(const MatmulTile& tile, const MatmulTypes& types) {
 int64_t EpilogueClocks(const MatmulTile& tile, const MatmulTypes& types) {
   if (!IsWarpgroup(tile)) return 3 * SumBytes(tile, types) / kSharedBytes;
   const int64_t sums = int64_t{tile.part_rows} * tile.part_columns / kWarpgroupThreads;
-  return kSumClocks * sums * (tile.part_columns > 128 ? 4 : 1);  // of so many a thread has one run under way at a time
+  return kSumClocks * sums * (tile.part_columns > 128 ? 4 : 1);  // these have one run in flight per thread
 }
 
 SlotExpr TileClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& depth, const SlotExpr& blocks) {
@@ -69,7 +69,7 @@ int64_t PanelBytes(const MatmulTile& tile, const MatmulTypes& types) {
   return int64_t{tile.columns} * tile.depth * SizeOf(types.operand);
 }
 
-// While all multiprocessors read: the panels of all tiles.
+// Clocks to read the panels of all tiles, while all multiprocessors read.
 SlotExpr MemoryClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles, const SlotExpr& depth) {
   return SlotExpr::FloorDiv(tiles * StepsOf(tile, depth) * PanelBytes(tile, types), kMemoryBytes * SlotExpr::Workers());
 }
@@ -84,9 +84,9 @@ SlotExpr MatmulClocks(const MatmulTile& tile, const MatmulTypes& types, const Sl
          TileClocks(tile, types, depth, SlotExpr::Min(tiles, workers));
 }
 
-// A block leaves sums of at most two tiles, and adds about as many as it leaves.
-SlotExpr SharedMatmulClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles,
-                            const SlotExpr& depth, const SlotExpr& part) {
+// A block stores partial sums of at most two tiles, and adds about as many.
+SlotExpr StreamKClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles, const SlotExpr& depth,
+                       const SlotExpr& part) {
   const SlotExpr workers = SlotExpr::Workers();
   const int64_t exchanged =
       IsWarpgroup(tile) ? kExchange : 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;

@@ -1,4 +1,4 @@
-// What a matmul costs on a GPU, so that the cheapest of a family of tiles is taken.
+// Cost model of matmuls on GPUs, in clocks, for the choice between tiles.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_GEMM_COST_MODEL_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_GEMM_COST_MODEL_H_
 
@@ -7,26 +7,25 @@
 
 namespace tailor::cuda {
 
-// Steps of K of each tile.
+// Steps of K per tile.
 SlotExpr StepsOf(const MatmulTile& tile, const SlotExpr& depth);
 
-// The clocks of a product of `tiles` tiles and K = `depth` on SlotExpr::Workers() multiprocessors: while there are
-// tiles, each takes one after another, as long as it has other blocks to run while one waits (TSCompiler section 6). A
-// step of K is as long as what is slowest of multiplying, reading shared memory and reading the second-level cache;
-// before the first step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes
-// of sm_80, and for products of warpgroups those that an H100 showed (docs/decisions/gpu-matmuls.md). They decide
-// between tiles alone: what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and
-// kWarpgroup.
+// Clocks of a matmul of `tiles` tiles and K = `depth` on SlotExpr::Workers() multiprocessors (TSCompiler section 6).
+// Each takes one tile after another, and has other resident blocks to run while one waits. A step of K takes the
+// longest of multiplying, reading shared memory and reading L2. Before the first step operands arrive, after the last
+// the sums are stored. Rates are NVIDIA's for sm_80 and, for warpgroups, measured on an H100
+// (docs/decisions/gpu-matmuls.md). They only rank tiles: costs common to all tiles, such as memory bandwidth, are not
+// counted. For kMma, kSimt and kWarpgroup.
 SlotExpr MatmulClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles, const SlotExpr& depth);
 
-// The same where blocks share the last tiles (stream_k.h), in parts of at least `part` steps: nothing waits for
-// the last turn, but blocks meet, and what they have of shared tiles goes through the second-level cache.
-SlotExpr SharedMatmulClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles,
-                            const SlotExpr& depth, const SlotExpr& part);
+// The same with Stream-K (stream_k.h), in parts of at least `part` steps: no partial last wave, but a grid sync, and
+// the partial sums of shared tiles go through L2.
+SlotExpr StreamKClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles, const SlotExpr& depth,
+                       const SlotExpr& part);
 
-// Likewise of kPanelStream and kMatrixStream, which read panels and do little else. A multiprocessor reads 22 bytes a
-// clock while others rest, as an H100 does with 16 blocks (16 x 500,000 x 512 in bf16: 32 MB each in 835 us), and 12
-// while all read, its share of the memory's bandwidth. These compare one stream with the same where blocks share tiles.
+// Likewise for kPanelStream and kMmaStream, which mostly read panels. A multiprocessor reads 22 bytes per clock
+// while others are idle, as measured on an H100 with 16 blocks (16 x 500,000 x 512 in bf16: 32 MB each in 835 us), and
+// 12 while all read, its share of the memory bandwidth. These compare a stream with its Stream-K version.
 SlotExpr StreamClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles, const SlotExpr& depth);
 SlotExpr SharedStreamClocks(const MatmulTile& tile, const MatmulTypes& types, const SlotExpr& tiles,
                             const SlotExpr& depth, const SlotExpr& part);

@@ -1,4 +1,4 @@
-// What scheduling and emission of a matmul on a GPU ask of its plan.
+// Queries of a matmul's plan, for scheduling and emission on GPUs.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_MATMUL_PLAN_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_MATMUL_PLAN_H_
 
@@ -8,13 +8,13 @@
 
 namespace tailor::cuda {
 
-// What `plan` multiplies and how it stores.
+// Types of the operands and sums of `plan`'s matmul, and how it stores.
 MatmulTypes TypesOf(const KernelPlan& plan, const Contraction& contraction);
 
-// What follows the matmul, as a plan of these stages alone.
+// The stages after the matmul, as a plan of their own.
 KernelPlan PlanOfEpilogue(const KernelPlan& plan, const Contraction& contraction);
 
-// Whether neighbouring rows of the lhs lie side by side in memory.
+// Whether neighbouring rows of the lhs are contiguous in memory.
 bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction);
 
 }  // namespace tailor::cuda

@@ -21,13 +21,13 @@ int StagedRow(const MatmulTile& tile, const MatmulTypes& types) {
   return tile.columns + (tile.kind == MatmulTile::Kind::kWarpgroup ? 8 : 4);
 }
 
-bool SwapsChunks(const MatmulTile& tile, const MatmulTypes& types) {
+bool SwizzlesStagedSums(const MatmulTile& tile, const MatmulTypes& types) {
   using Kind = MatmulTile::Kind;
-  return (tile.kind == Kind::kMatrix || tile.kind == Kind::kWarpgroup) && !types.stores_along_rows;
+  return (tile.kind == Kind::kMma || tile.kind == Kind::kWarpgroup) && !types.stores_along_rows;
 }
 
 int64_t SharedBytes(const MatmulTile& tile, const MatmulTypes& types) {
-  const bool matrix = tile.kind == MatmulTile::Kind::kMatrix || tile.kind == MatmulTile::Kind::kWarpgroup;
+  const bool matrix = tile.kind == MatmulTile::Kind::kMma || tile.kind == MatmulTile::Kind::kWarpgroup;
   const int64_t step = matrix ? (tile.rows + tile.columns) * SizeOf(types.operand)
                               : (LhsRow(tile, types) + tile.columns) * SizeOf(types.accumulate);
   const int64_t sums = int64_t{tile.slices} * tile.pass_rows * StagedRow(tile, types) * SizeOf(types.accumulate);

@@ -1,4 +1,4 @@
-// How one block of threads computes a part of a matmul.
+// The part of a matmul that one block computes.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_MATMUL_TILE_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_MATMUL_TILE_H_
 
@@ -11,28 +11,28 @@ namespace tailor::cuda {
 
 inline constexpr int kWarpgroupThreads = 128;
 
-// A block takes `rows` x `columns` elements of the result of one batch index. It walks K in steps of `depth`, for which
-// both operands' parts lie in shared memory; the sums stay in registers until the last step, then pass through shared
-// memory once, `pass_rows` rows at a time, to the threads that run the epilogue. What streams has no shared memory but
-// for that, and a step of `depth` for each slice. A block of warpgroups takes one tile after another.
+// A block takes `rows` x `columns` elements of the result of one batch index. It loops over K in steps of `depth`,
+// whose operands are in shared memory. The sums stay in registers until the last step; then they pass through shared
+// memory once, `pass_rows` rows at a time, to the threads that run the epilogue. Stream kinds use shared memory only
+// for that; each slice takes steps of `depth`. A block of warpgroups takes one tile after another.
 struct MatmulTile {
   enum class Kind : uint8_t {
-    kMultiplyAdd,   // threads multiply elements: any type
-    kMatrix,        // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16, bf16, and f32 as tf32
-    kPanelStream,   // threads stream the rhs past a few rows: any type
-    kMatrixStream,  // likewise warps, on tensor cores: f16 and bf16
-    kWarpgroup,     // warpgroups multiply matrices in shared memory, which other warps have copied there: f16 and bf16
+    kSimt,         // SIMT: any type
+    kMma,          // MMA, on tensor cores (TSCompiler section 5.4): f16, bf16, and f32 as tf32
+    kPanelStream,  // threads stream the rhs past a few rows: any type
+    kMmaStream,    // likewise warps, on tensor cores: f16 and bf16
+    kWarpgroup,    // warpgroups multiply stages that other warps copy to shared memory: f16 and bf16
   };
-  Kind kind = Kind::kMultiplyAdd;
+  Kind kind = Kind::kSimt;
   int rows = 64, columns = 64, depth = 16;
-  int part_rows = 4, part_columns = 4;  // of the tile: one thread's, or one warp's or warpgroup's on tensor cores
-  int stages = 2;                       // steps of K whose operands are in shared memory or on their way there
-  int slices = 1;                       // of K, whose sums the epilogue adds: threads or warps have one each
-  int pass_rows = 64;                   // divides rows; a multiple of part_rows, of 16 where warpgroups multiply
+  int part_rows = 4, part_columns = 4;  // of the tile: per thread; on tensor cores per warp or warpgroup
+  int stages = 2;                       // steps of K whose operands are in shared memory or in flight
+  int slices = 1;                       // of K, added by the epilogue; one per thread or warp
+  int pass_rows = 64;                   // divides rows; a multiple of part_rows, of 16 for kWarpgroup
   int resident_blocks = 0;              // CudaVersion::resident_blocks
-  int copying_warps = 0;                // kWarpgroup: behind those that multiply
+  int copying_warps = 0;                // kWarpgroup: producer warps, after the consumers
 
-  bool IsMatrix() const { return kind == Kind::kMatrix || kind == Kind::kMatrixStream; }
+  bool IsMatrix() const { return kind == Kind::kMma || kind == Kind::kMmaStream; }
   int parts() const { return rows / part_rows * (columns / part_columns); }
   int threads() const {
     if (kind == Kind::kWarpgroup) return parts() * kWarpgroupThreads + copying_warps * 32;
@@ -43,26 +43,26 @@ struct MatmulTile {
   friend bool operator==(const MatmulTile&, const MatmulTile&) = default;
 };
 
-// What a tile's operands and sums are.
+// Types of a matmul's operands and sums.
 struct MatmulTypes {
   DType operand;
   DType accumulate;
-  bool stores_along_rows;  // as StoresAlongRows says
+  bool stores_along_rows;  // the result of StoresAlongRows
 };
 
-// In shared memory, elements between neighbouring steps of K of kMultiplyAdd's lhs, whose rows lie side by
-// side: padding of 16 bytes spreads the threads that write them over banks, and keeps vectors of 16 bytes whole.
+// kSimt: elements between steps of K of the lhs in shared memory, whose rows are contiguous. Padding of 16 bytes
+// spreads the writing threads over banks, and keeps vectors of 16 bytes aligned.
 int LhsRow(const MatmulTile& tile, const MatmulTypes& types);
-// Likewise between rows of staged sums: the threads that write what they hold, and those that read neighbours, find
-// them in different banks (docs/decisions/gpu-matmuls.md has the arithmetic).
+// Elements between rows of staged sums, such that the writing threads, and the reading ones, hit different banks
+// (docs/decisions/gpu-matmuls.md has the arithmetic).
 int StagedRow(const MatmulTile& tile, const MatmulTypes& types);
-// Whether in every second 32 columns of a row of staged sums neighbouring chunks of 16 bytes change places: where the
-// sums are f32, of tensor cores, and threads may read eight at once.
-bool SwapsChunks(const MatmulTile& tile, const MatmulTypes& types);
-// What a block takes: the stages, later reused for the staged sums; of kWarpgroup the stages, the staged sums behind
-// them, and two mbarriers a stage.
+// XOR swizzle of staged sums: whether odd groups of 32 columns of a row swap neighbouring 16-byte chunks. True for f32
+// sums of tensor cores, of which threads may read eight at once.
+bool SwizzlesStagedSums(const MatmulTile& tile, const MatmulTypes& types);
+// Shared memory of a block: the stages, reused for the staged sums. kWarpgroup: the stages, then the staged sums, then
+// two mbarriers per stage.
 int64_t SharedBytes(const MatmulTile& tile, const MatmulTypes& types);
-// Bytes of global scratch that the shares of one tile take, at most, for each block and each tile that is shared.
+// Bytes of one partial-sum slot in global scratch: at most one slot per block and one per shared tile is needed.
 int64_t PartialBytes(const MatmulTile& tile, const MatmulTypes& types);
 
 }  // namespace tailor::cuda

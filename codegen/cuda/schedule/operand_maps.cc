@@ -10,12 +10,12 @@ namespace {
 
 bool IsBound(const Buffer& buffer) { return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput; }
 
-// The parameter that is the address of `buffer`; buffers come first, in order.
+// The parameter with the address of `buffer`; buffers come first, in order.
 int32_t SlotOf(const KernelPlan& plan, int buffer) {
   return static_cast<int32_t>(std::count_if(plan.buffers.begin(), plan.buffers.begin() + buffer, IsBound));
 }
 
-// ceil(dim size / divisor) as a factor of dim `dim`. Dim slots come behind all buffers.
+// ceil(dim_size / divisor) as a factor of dim `dim`. Dim slots come after all buffers.
 TensorMapFactor Factor(const KernelPlan& plan, int dim, const DimSize& dim_size, int64_t divisor = 1) {
   if (dim_size.is_constant()) return {dim, -1, std::max<int64_t>(1, (dim_size.constant + divisor - 1) / divisor)};
   return {dim, SlotOf(plan, static_cast<int>(plan.buffers.size())) + dim_size.slot, divisor};
@@ -70,7 +70,7 @@ std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& c) {
 int RhsBoxSteps(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile) {
   constexpr int64_t kMost = 16;
   const DimSizeRange range = RangeOfDimSize(plan, plan.axes[c.k].dim_size);
-  // Where boxes bring the lhs too, its rows are whole units of 16 bytes (guards of its version see to that).
+  // If the lhs is copied by boxes too, its rows are whole units of 16 bytes (ensured by guards of the version).
   const int64_t least = tile.copying_warps == 1 ? 8 : 1;
   return static_cast<int>(std::max(least, std::gcd(range.fixed ? range.max : range.divisor, kMost)));
 }

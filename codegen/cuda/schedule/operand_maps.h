@@ -1,4 +1,4 @@
-// The operands of a matmul as tensors that boxes are loaded of (TMA): what the runtime is told of them.
+// The tensor maps (TMA) of a matmul's operands, as the runtime encodes them.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_OPERAND_MAPS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_OPERAND_MAPS_H_
 
@@ -11,18 +11,17 @@
 
 namespace tailor::cuda {
 
-// The maps of a matmul on warpgroups, in the order in which its kernel has them.
+// The maps of a warpgroup gemm, in the order of its kernel's parameters.
 enum OperandMapIndex : int {
-  kRhsMap,  // [panels of all batch indices][K / s][16 s]; boxes [tile columns / 16][depth / s][16 s], as memory has
-            // them
-  kLhsMap,  // [outer][inner][K]; boxes [tile rows][1][depth], swizzled by 128 bytes. Absent unless RowDimOf
+  kRhsMap,  // [panels of all batch indices][K / s][16 s]; boxes [tile columns / 16][depth / s][16 s], as stored
+  kLhsMap,  // [outer][inner][K]; boxes [tile rows][1][depth], swizzled by 128 bytes. Absent without RowDimOf
 };
 
-// The dim of the lhs's buffer along which the matmul's rows run, one by one, where its elements along K are
-// its last dim: nothing else can be a box of it. Then [outer][inner] are the dims up to that one, and those behind.
+// The dim of the lhs's buffer along which the matmul's rows run one by one, if K is its last dim; only then the lhs can
+// be loaded in boxes. [outer] are the dims up to that one, [inner] those between it and the last.
 std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& contraction);
 
-// The steps s of K that are one row of kRhsMap: the longer rows are, the fewer requests the second-level cache gets.
+// Steps s of K per row of kRhsMap: longer rows mean fewer requests to L2.
 int RhsBoxSteps(const KernelPlan& plan, const Contraction& contraction, const MatmulTile& tile);
 
 std::vector<TensorMap> OperandMaps(const KernelPlan& plan, const Contraction& contraction, const MatmulTile& tile);

@@ -5,7 +5,7 @@
 namespace tailor::cuda {
 namespace {
 
-// A multiprocessor has 65,536 registers, and a thread at most 255.
+// A multiprocessor has 65,536 registers; a thread has at most 255.
 constexpr int kThreadsOfMostRegisters = 256;
 
 void HalveThreads(CudaVersion& version) {
@@ -20,7 +20,7 @@ bool ReduceRegisters(CudaVersion& version) {
   using Shape = CudaVersion::Shape;
   const bool loops =
       version.shape == Shape::kThreadPerElement || version.shape == Shape::kRows || version.shape == Shape::kColumns;
-  // The scratch of matmuls whose blocks share tiles is that of as many blocks as they are made for.
+  // The scratch of persistent matmuls is sized for their number of resident blocks.
   const bool may_have_fewer = loops || !version.persistent;
   if (version.turns > 0) {
     version.turns = 0;
@@ -29,7 +29,7 @@ bool ReduceRegisters(CudaVersion& version) {
     version.resident_blocks -= version.resident_blocks / 2;
   } else if (loops && version.threads > kThreadsOfMostRegisters) {
     HalveThreads(version);
-  } else if (version.lanes > 1) {  // of a matmul's epilogue: its main loop stays as it is
+  } else if (version.lanes > 1) {  // of a matmul's epilogue: its main loop stays the same
     version.lanes /= 2;
     if (version.lanes == 1) version.lane_axis = -1;
   } else {

@@ -1,4 +1,4 @@
-// Versions for kernels whose registers spill.
+// Lighter versions of kernels whose registers spill.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_REDUCE_REGISTERS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_REDUCE_REGISTERS_H_
 
@@ -6,10 +6,10 @@
 
 namespace tailor::cuda {
 
-// Has a thread of `version` hold no row, gives it more registers (fewer blocks at the same time, then fewer threads in
-// a block), or, once it has all that a thread can have, less to hold (fewer lanes): one step, the smallest that may
-// help. Tiles have one form, fewer lanes of their epilogue, and blocks that may be fewer. False, with nothing changed,
-// where there is none.
+// Applies the smallest step to `version` that may help: threads hold no rows (turns = 0); more registers (fewer
+// resident blocks, then fewer threads per block); or, once a thread has all registers that it can have, fewer lanes.
+// Tiles have a fixed form; only the lanes of their epilogue and, unless persistent, their resident blocks can be
+// reduced. False, with nothing changed, if no step is left.
 bool ReduceRegisters(CudaVersion& version);
 
 }  // namespace tailor::cuda

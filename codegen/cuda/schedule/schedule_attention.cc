@@ -15,21 +15,21 @@ int Padded(const KernelPlan& plan, int axis, int64_t multiple) {
   return static_cast<int>((plan.axes[axis].dim_size.constant + multiple - 1) / multiple * multiple);
 }
 
-// Two blocks share a multiprocessor's memory, of which GPUs that run sm_80's code have as little as 100 KiB.
+// Bytes. Two blocks share a multiprocessor's memory; GPUs that run sm_80 code have as little as 100 KiB.
 constexpr int64_t kMostShared = 48 << 10;
 
-// The first of these, largest first, that shared memory holds. Slices of few rows have 16 keys on tensor cores, which
-// is what one of their matmuls takes, else 8. `plan` is a copy, to which expressions are added.
+// The first of these sizes, largest first, that fits shared memory. Slices of few rows have 16 keys on tensor cores,
+// the depth of one mma, else 8. `plan` is a copy, to which expressions are added.
 AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const TargetTraits& traits, bool few_rows) {
   struct Size {
     int rows, keys;
   };
   const bool matrix = attention.operand != DType::kF32;
-  AttentionTile tile{.kind = matrix ? AttentionTile::Kind::kMatrix : AttentionTile::Kind::kMultiplyAdd,
+  AttentionTile tile{.kind = matrix ? AttentionTile::Kind::kMma : AttentionTile::Kind::kSimt,
                      .stages = matrix ? 2 : 1,
                      .depth = Padded(plan, attention.d, 16),
                      .columns = Padded(plan, attention.v, matrix ? 16 : 32)};
-  // What finds out that other scores than -inf weigh nothing has the registers for that in narrow rows alone.
+  // Checking whether scores other than -inf have weight needs registers that only narrow rows leave.
   const auto hidden = FindMaskedKeys(plan, attention);
   tile.skips = hidden && (hidden->never || tile.depth + tile.columns <= 128);
   const auto fits = [&](const Size& size) {
@@ -47,13 +47,13 @@ AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const Target
       if (fits(size)) return tile;
     }
   }
-  assert(false && "joined_dim_size is more than shared memory holds");
+  assert(false && "max_attention_row is more than shared memory holds");
   return tile;
 }
 
 CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, const AttentionTile& tile) {
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
-  version.resident_blocks = 2;  // of at most 128 threads: each may have all registers
+  version.resident_blocks = 2;  // of at most 128 threads: each thread may have all registers
   version.attention = tile;
   version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].dim_size), tile.rows);
   for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].dim_size);

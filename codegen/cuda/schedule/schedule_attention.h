@@ -1,4 +1,4 @@
-// How attention plans run on a GPU.
+// Schedules of attention plans on GPUs.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ATTENTION_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ATTENTION_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor::cuda {
 
-// Requires plan.IsAttention() and factors with rows of at most TargetTraits::joined_dim_size elements. A
-// version for a few rows, whose warps share the keys, and one for many.
+// Requires plan.IsAttention() and factors with rows of at most TargetTraits::max_attention_row elements. One version is
+// for few rows, and its warps split the keys; the other is for many rows.
 CudaSchedule ScheduleCudaAttention(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor::cuda

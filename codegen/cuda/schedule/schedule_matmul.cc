@@ -21,7 +21,7 @@ namespace {
 
 using Kind = MatmulTile::Kind;
 
-// Guards under which an axis has at most so many elements: none where that is known, nothing where it cannot be.
+// Guards for at most `most` elements along an axis: empty if always true, nullopt if never.
 std::optional<std::vector<Guard>> AtMost(const KernelPlan& plan, int axis, int64_t most) {
   const DimSize& dim_size = plan.axes[axis].dim_size;
   const DimSizeRange range = RangeOfDimSize(plan, dim_size);
@@ -38,12 +38,12 @@ SlotExpr Tiles(const KernelPlan& plan, const Contraction& c, const MatmulTile& t
   return tiles;
 }
 
-// How many columns of an output a thread of the epilogue takes at once: no more than leave something to all threads.
-// Where threads multiply elements they take so long that it does not matter. Beside 128 sums that wait for their pass
-// there are registers for eight, but not for what is loaded for them, too.
+// Columns of an output that a thread of the epilogue takes at once, at most so many that all threads have work. SIMT
+// kinds take so long that it does not matter. Beside 128 sums that wait for their pass there are registers for eight
+// columns, but not for loads of the epilogue too.
 int EpilogueLanes(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile, const MatmulTypes& types) {
   constexpr int kMostBesideSums = 4;
-  if (types.stores_along_rows || (tile.kind != Kind::kMatrix && tile.kind != Kind::kWarpgroup)) return 1;
+  if (types.stores_along_rows || (tile.kind != Kind::kMma && tile.kind != Kind::kWarpgroup)) return 1;
   const KernelPlan epilogue = PlanOfEpilogue(plan, c);
   const int threads = tile.threads() - tile.copying_warps * 32;
   const int lanes =
@@ -72,19 +72,19 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const Matm
   return version;
 }
 
-bool IsStream(const MatmulTile& tile) { return tile.kind == Kind::kPanelStream || tile.kind == Kind::kMatrixStream; }
+bool IsStream(const MatmulTile& tile) { return tile.kind == Kind::kPanelStream || tile.kind == Kind::kMmaStream; }
 
-// The version whose blocks share the last tiles: as many blocks as there are steps of K, and run at the same time. A
-// part is so long that leaving and adding its sums costs less than making them, of a stream a turn of all slices, and
-// no tile is in more parts than a block adds while the others make theirs. Without clocks.
+// The Stream-K version: as many blocks as steps of K, limited to what is resident. A part is long enough that storing
+// and adding its sums costs less than computing them; for a stream it is at least one turn of all slices. A tile has at
+// most kMostParts parts, so that adding them does not take longer than computing them. Without clocks.
 CudaVersion Shared(const KernelPlan& plan, const Contraction& c, CudaVersion version, const MatmulTypes& types,
                    const TargetTraits& traits) {
   constexpr int kMostParts = 32;
   const MatmulTile& tile = version.tile;
-  const int64_t least = std::max<int64_t>(traits.part_elements / (IsStream(tile) ? 8 : 16) / tile.depth, 1);
+  const int64_t least = std::max<int64_t>(traits.elements_per_part / (IsStream(tile) ? 8 : 16) / tile.depth, 1);
   const SlotExpr tiles = Tiles(plan, c, tile), depth = OverSlots(plan.axes[c.k].dim_size), steps = StepsOf(tile, depth);
   const SlotExpr most_blocks = tile.resident_blocks * SlotExpr::Workers();
-  // Beside where shares end, and what waits to be added, runs of columns are more than the registers of warpgroups.
+  // Runs of columns would not fit warpgroups' registers beside the ends of shares and the waiting partial sums.
   if (tile.kind == Kind::kWarpgroup) version.lanes = 1, version.lane_axis = -1;
   version.cooperative = version.persistent = true;
   version.parts = SlotExpr::Max(SlotExpr::CeilDiv(steps, kMostParts), least);
@@ -93,11 +93,11 @@ CudaVersion Shared(const KernelPlan& plan, const Contraction& c, CudaVersion ver
   return version;
 }
 
-// The same of a stream, of which no tile has another below it, where that saves a quarter; nothing where it never does.
-// Streams have no clocks: they are taken wherever their guards hold.
-// One block of each multiprocessor reads more than its share of the memory's bandwidth.
-std::optional<CudaVersion> SharedStream(const KernelPlan& plan, const Contraction& c, CudaVersion unshared,
-                                        const MatmulTypes& types, const TargetTraits& traits) {
+// The Stream-K version of a stream, for one tile of rows, if it saves a quarter; nullopt if it never does. Streams have
+// no clocks: they run wherever their guards hold. One block per multiprocessor reads more than its share of the memory
+// bandwidth.
+std::optional<CudaVersion> StreamKStream(const KernelPlan& plan, const Contraction& c, CudaVersion unshared,
+                                         const MatmulTypes& types, const TargetTraits& traits) {
   unshared.resident_blocks = unshared.tile.resident_blocks = 1;
   constexpr int64_t kMostProcessors = 256;
   const SlotExpr tiles = Tiles(plan, c, unshared.tile), depth = OverSlots(plan.axes[c.k].dim_size);
@@ -114,9 +114,9 @@ std::optional<CudaVersion> SharedStream(const KernelPlan& plan, const Contractio
   return version;
 }
 
-// Of many rows and columns, and of any number of them. The operands of a step come once from memory for rows * columns
-// products of depth, so large tiles read less; small ones make more blocks of a small result.
-constexpr MatmulTile kLargeMatrices = {.kind = Kind::kMatrix,
+// Tiles for any number of rows and columns. The operands of a step are read once per rows * columns * depth
+// multiply-adds: large tiles read less, small tiles make more blocks of a small result.
+constexpr MatmulTile kLargeMatrices = {.kind = Kind::kMma,
                                        .rows = 128,
                                        .columns = 128,
                                        .depth = 32,
@@ -125,7 +125,7 @@ constexpr MatmulTile kLargeMatrices = {.kind = Kind::kMatrix,
                                        .stages = 3,
                                        .pass_rows = 64,
                                        .resident_blocks = 1};
-constexpr MatmulTile kSmallMatrices = {.kind = Kind::kMatrix,
+constexpr MatmulTile kSmallMatrices = {.kind = Kind::kMma,
                                        .rows = 64,
                                        .columns = 64,
                                        .depth = 32,
@@ -134,12 +134,12 @@ constexpr MatmulTile kSmallMatrices = {.kind = Kind::kMatrix,
                                        .stages = 4,
                                        .pass_rows = 64,
                                        .resident_blocks = 3};
-// The same bytes of f32, whose factors become tf32.
+// The same bytes per step in f32, which is rounded to tf32.
 constexpr MatmulTile OfWords(MatmulTile tile) {
   tile.depth /= 2;
   return tile;
 }
-// Of the copying warps one thread asks for boxes, or all gather elements of the lhs.
+// Of the copying warps one thread issues tensor loads, or all threads gather elements of the lhs.
 constexpr MatmulTile Warpgroups(int rows, int columns, int stages, int copying_warps) {
   return {.kind = Kind::kWarpgroup,
           .rows = rows,
@@ -170,7 +170,7 @@ constexpr MatmulTile kSmallElements = {.rows = 64,
                                        .resident_blocks = 1};
 
 MatmulTile MatrixStream(int rows) {
-  return {.kind = Kind::kMatrixStream,
+  return {.kind = Kind::kMmaStream,
           .rows = rows,
           .columns = 32,
           .depth = 64,
@@ -182,8 +182,8 @@ MatmulTile MatrixStream(int rows) {
           .resident_blocks = 2};
 }
 
-// Four columns of a thread where that is at most 16 bytes. Of many rows it has fewer elements on their way, for their
-// sums take registers.
+// A thread has four columns if they are at most 16 bytes. With many rows it has fewer elements in flight, as sums take
+// registers.
 MatmulTile PanelStream(int rows, const MatmulTypes& types) {
   constexpr int kThreads = 256, kStagedRows = 8;
   const int columns = std::min(4, 16 / SizeOf(types.operand));
@@ -199,12 +199,12 @@ MatmulTile PanelStream(int rows, const MatmulTypes& types) {
           .resident_blocks = rows > 4 ? 1 : 2};
 }
 
-// The tiles of one type. Those of few rows are taken wherever they can be; of the others each can compute any matmul,
-// and the host program takes the one whose clocks are fewest.
+// The tiles of one type. Tiles of few rows are taken wherever their guards hold. The others can compute any matmul; the
+// host program takes the one with the fewest clocks.
 struct Choice {
   MatmulTile tile;
   int64_t most_rows = INT64_MAX;
-  bool shared = true;  // where blocks take any number of rows: there is a version in which they share tiles, too
+  bool shared = true;  // also add a Stream-K version; for tiles of any number of rows
 };
 
 std::vector<Choice> Family(const MatmulTypes& types, const TargetTraits& traits) {
@@ -215,7 +215,7 @@ std::vector<Choice> Family(const MatmulTypes& types, const TargetTraits& traits)
       for (const MatmulTile& tile : {kLargeMatrices, kSmallMatrices}) family.push_back({tile});
       return family;
     }
-    // Stages are as many as shared memory holds. Of 256 columns no register is left for where shares end, beside 128
+    // Stages: as many as shared memory holds. With 256 columns no register is left for the ends of shares, beside 128
     // sums and their epilogue.
     family.push_back({.tile = Warpgroups(128, 256, 4, 1), .shared = false});
     family.push_back({Warpgroups(128, 128, 6, 1)});
@@ -224,7 +224,7 @@ std::vector<Choice> Family(const MatmulTypes& types, const TargetTraits& traits)
     family.push_back({.tile = Warpgroups(64, 32, 16, 1), .shared = false});
     family.push_back({Warpgroups(128, 128, 6, 4)});
     family.push_back({.tile = Warpgroups(64, 64, 12, 4), .shared = false});
-    family.push_back({.tile = kSmallMatrices, .shared = false});  // for an assembler that has warpgroups wait
+    family.push_back({.tile = kSmallMatrices, .shared = false});  // fallback for an assembler that serialises wgmma
     return family;
   }
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});
@@ -237,9 +237,9 @@ std::vector<Choice> Family(const MatmulTypes& types, const TargetTraits& traits)
   return family;
 }
 
-// Of the versions without guards, leaves out those that are the cheapest for no number of multiprocessors. None where
-// dim sizes decide.
-void LeaveOutDear(std::vector<CudaVersion>& versions) {
+// Drops versions without guards that are the cheapest for no number of multiprocessors. Drops none if costs depend on
+// dim sizes.
+void DropDominatedVersions(std::vector<CudaVersion>& versions) {
   constexpr int64_t kMostProcessors = 1024;
   std::vector<bool> taken(versions.size());
   for (int64_t processors = 1; processors <= kMostProcessors; ++processors) {
@@ -260,8 +260,8 @@ void LeaveOutDear(std::vector<CudaVersion>& versions) {
   std::erase_if(versions, [&](const CudaVersion&) { return !taken[i++]; });
 }
 
-// Whether a version whose lhs comes in boxes, or by its elements, has anything to do; adds to its guards.
-// Rows of boxes are whole units of 16 bytes; that they begin at one the kernel finds.
+// Whether a version that copies the lhs by boxes, or by elements, is ever needed; adds its guards. Rows of boxes are
+// whole units of 16 bytes; the kernel checks that their addresses are aligned.
 bool GuardCopies(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile, std::vector<Guard>& guards) {
   constexpr int64_t kUnit = 8;
   const DimSize& depth = plan.axes[c.k].dim_size;
@@ -288,7 +288,7 @@ absl::StatusOr<CudaSchedule> ScheduleCudaMatmul(const KernelPlan& plan, const Ta
     CudaVersion version = MakeVersion(plan, c, choice.tile, types);
     version.version.guards = *std::move(guards);
     if (IsStream(choice.tile)) {
-      auto shared = SharedStream(plan, c, version, types, traits);
+      auto shared = StreamKStream(plan, c, version, types, traits);
       if (shared) schedule.versions.push_back(*std::move(shared));
       schedule.versions.push_back(std::move(version));
       if (schedule.versions.back().version.guards.empty()) return schedule;
@@ -298,11 +298,11 @@ absl::StatusOr<CudaSchedule> ScheduleCudaMatmul(const KernelPlan& plan, const Ta
     version.clocks = MatmulClocks(choice.tile, types, tiles, depth);
     if (choice.shared) {
       CudaVersion& shared = schedule.versions.emplace_back(Shared(plan, c, version, types, traits));
-      shared.clocks = SharedMatmulClocks(choice.tile, types, tiles, depth, shared.parts);
+      shared.clocks = StreamKClocks(choice.tile, types, tiles, depth, shared.parts);
     }
     schedule.versions.push_back(std::move(version));
   }
-  LeaveOutDear(schedule.versions);
+  DropDominatedVersions(schedule.versions);
   return schedule;
 }
 

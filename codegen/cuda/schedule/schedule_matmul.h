@@ -1,4 +1,4 @@
-// The schedule of a matmul on a GPU: which block tiles, and when each.
+// Schedules of matmuls on GPUs: the block tiles, and the conditions of each.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_MATMUL_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_MATMUL_H_
 

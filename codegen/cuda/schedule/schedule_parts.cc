@@ -10,23 +10,23 @@
 namespace tailor::cuda {
 namespace {
 
-// Where there are more rows, or groups of columns, a block for each keeps a GPU busy.
+// With more rows, or groups of columns, one block for each keeps a GPU busy.
 constexpr int64_t kFewGroups = 256;
 constexpr int64_t kMostBlocks = 65536;
 
 }  // namespace
 
-std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
-                                   CudaVersion version) {
+std::optional<CudaVersion> SplitIntoParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
+                                          CudaVersion version) {
   const int64_t width = version.points();
   const SlotExpr groups = SlotExpr::CeilDiv(points, width);
-  auto tiling = SplitRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
+  auto tiling = SplitRowsIntoParts(plan, groups, width, {traits.elements_per_part, kFewGroups, kMostGpuParts});
   if (!tiling) return std::nullopt;
 
   AddGuards(tiling->guards, version.version);
   version.parts = tiling->parts;
   version.cooperative = version.persistent = true;
-  // A multiprocessor has kReserved bytes more than a block can have, and takes as much for each.
+  // A multiprocessor has kReserved bytes more than a block can have, and reserves as much for each block.
   constexpr int64_t kReserved = 1024;
   const int64_t fitting = (traits.regional_bytes + kReserved) / (version.partial_bytes + kReserved);
   version.resident_blocks = static_cast<int>(std::min<int64_t>(version.resident_blocks, fitting));
@@ -34,7 +34,7 @@ std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& t
   version.rows_in_shared = false;
   version.shared_bytes = version.partial_bytes;
   const auto reductions = static_cast<int64_t>(ReducedLocals(plan).size());
-  version.scratch_bytes = points * RowBytes(plan) + reductions * kPartCellBytes * width * groups * version.parts;
+  version.scratch_bytes = points * RowBytes(plan) + reductions * kPartialBytes * width * groups * version.parts;
   return version;
 }
 

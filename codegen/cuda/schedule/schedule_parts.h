@@ -1,4 +1,4 @@
-// Versions in which several blocks share a row, or some columns, for plans that have few of them and long ones.
+// Versions in which several blocks share a row, or some columns, for plans with few and long ones.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_PARTS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_PARTS_H_
 
@@ -11,16 +11,16 @@
 
 namespace tailor::cuda {
 
-// Of a launch in all: several for each block that runs at the same time on the largest GPUs, so that none waits long
-// for the last ones, and few enough that putting them together costs little.
+// Parts of a launch in all: several per resident block on the largest GPUs, so that none waits long for the last ones,
+// and few enough that combining them costs little.
 inline constexpr int64_t kMostGpuParts = 4096;
 
-// `whole`, a version of kRows with a row a block or of kColumns, with each point, or 32 columns, cut into parts that
-// any block takes (AStitch section 3.3, task splitting, and 4.5): taken before all others where a point has at least
-// two parts' elements and points alone would not fill a GPU. How many parts there are depends on dim sizes alone, so
-// results are the same on every GPU. Nothing where no dim sizes are such, or where the plan reduces nothing.
-std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
-                                   CudaVersion whole);
+// The version `whole` (kRows with one row per block, or kColumns) with each point, or 32 columns, split into parts that
+// any block takes (AStitch section 3.3, task splitting, and 4.5). It is tried first; its guards require that a point
+// has the elements of at least two parts, and that points are too few to fill a GPU. The number of parts depends only
+// on dim sizes, so results are the same on every GPU. nullopt if no dim sizes qualify, or if the plan has no reduction.
+std::optional<CudaVersion> SplitIntoParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
+                                          CudaVersion whole);
 
 }  // namespace tailor::cuda
 

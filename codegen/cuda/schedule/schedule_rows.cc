@@ -14,15 +14,15 @@ namespace {
 
 using RunShape = CudaVersion::Shape;
 
-constexpr int64_t kMaxScratchBlocks = 512;  // of which each has a row of its own in global memory
+constexpr int64_t kMaxScratchBlocks = 512;  // each has a row in global memory
 constexpr int kBlockThreads = 256;
-constexpr int kLongThreads = 512;  // of rows longer than kLong elements: few of them have to keep all of memory busy
+constexpr int kLongThreads = 512;  // for rows longer than kLong elements: few rows must keep all of memory busy
 constexpr int64_t kLong = 8192;
-constexpr int kPackedThreads = 128;         // of blocks that hold several rows
-constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: a multiprocessor has room for four such blocks
-constexpr int kMostTurns = 8;               // of a thread that holds its part of a row
+constexpr int kPackedThreads = 128;         // of blocks with several rows
+constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: four such blocks fit a multiprocessor
+constexpr int kMostTurns = 8;               // of a thread that holds its part of a row in registers
 
-// The last axis of all loops within rows; -1 where they differ or are none.
+// The last axis of all loops within rows; -1 if they differ or there are none.
 int RowAxis(const KernelPlan& plan) {
   int axis = -1;
   for (const Stage& stage : plan.stages) {
@@ -51,7 +51,7 @@ int CostOf(const KernelPlan& plan) {
   return cost;
 }
 
-// Cells of shared memory that one reduction takes.
+// Cells of shared memory per reduction.
 int64_t Cells(const CudaVersion& version) {
   if (version.shape == RunShape::kColumns) return version.threads;
   return version.row_threads <= kWarp ? 0 : version.row_threads / kWarp;
@@ -68,12 +68,12 @@ class RowScheduler {
     base_.shape = RunShape::kRows;
   }
 
-  // Rows that blocks share, rows of a few threads, of a warp, of a block.
+  // Order of trial: rows that blocks share, rows of a few threads, of a warp, of a block.
   std::vector<CudaVersion> Run() {
     if (TryLongRows()) return std::move(versions_);
     if (TryParts()) return std::move(versions_);
     const bool holds = HoldsRows(kMostTurns);
-    // What is only read need not be written in whole lines.
+    // Stages that only read do not need whole cache lines per warp.
     if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
     if (holds && TryPacked(kWarp, 2)) return std::move(versions_);
     if (TryPacked(kWarp, kMostTurns)) return std::move(versions_);
@@ -88,11 +88,11 @@ class RowScheduler {
   }
 
  private:
-  // Whether a thread may hold what it has of a row, of so many vectors: each loop is over the row alone, no thread
-  // reads what another wrote, and what is read and kept leaves registers for what is computed.
+  // Whether a thread may hold its part of a row, `turns` vectors, in registers: each loop is over the row only, no
+  // thread reads what another wrote, and the held values leave registers for the computation.
   bool HoldsRows(int turns) const {
     constexpr int64_t kMostHeld = 96;  // registers
-    if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !KeptArePrivate(plan_)) return false;
+    if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !ExchangedIsThreadPrivate(plan_)) return false;
     if (plan_.axes[axis_].dim_size == DimSize{.constant = 0}) return false;
     for (const Stage& stage : plan_.stages) {
       if (stage.axes.size() > 1) return false;
@@ -121,8 +121,8 @@ class RowScheduler {
     });
   }
 
-  // Adds a version with a block a row for rows that parts would take too, of which there are so many that a block for
-  // each keeps memory busy: those that are only read, all of it at once. True if it takes all rows.
+  // Adds a version with one block per row, for long rows that are only read and are many enough to keep memory busy.
+  // All loads of a row are in flight at once. True if it takes all rows.
   bool TryLongRows() {
     constexpr int64_t kMany = 32;
     constexpr int kLongTurns = 16;
@@ -151,24 +151,24 @@ class RowScheduler {
     return versions_.back().version.guards.empty();
   }
 
-  // Adds a version with several blocks a row. True if it takes all rows.
+  // Adds a version with several blocks per row. True if it takes all rows.
   bool TryParts() {
     CudaVersion version = base_;
     version.threads = kWarp;
-    while (version.threads < kBlockThreads && version.threads * version.lanes < traits_.part_elements) {
+    while (version.threads < kBlockThreads && version.threads * version.lanes < traits_.elements_per_part) {
       version.threads *= 2;
     }
     version.row_threads = version.threads;
     version.partial_bytes = PartialBytes(version);
     version.resident_blocks = IsSmall() ? 4 : 2;
-    const auto parts = InParts(plan_, traits_, rows_, std::move(version));
+    const auto parts = SplitIntoParts(plan_, traits_, rows_, std::move(version));
     if (!parts) return false;
     versions_.push_back(*parts);
     return parts->version.guards.empty();
   }
 
-  // Adds a version with several rows a block, of at most `turns` vectors a thread. True if no row is longer than it
-  // takes.
+  // Adds a version with several rows per block, of at most `turns` vectors per thread. True if no row is longer than
+  // that.
   bool TryPacked(int row_threads, int turns) {
     if (axis_ < 0) return false;
     CudaVersion version = base_;
@@ -192,7 +192,7 @@ class RowScheduler {
     return fits_all;
   }
 
-  // What row buffers take where the row's dim size is `length`; none if they depend on more.
+  // Bytes of row buffers at a row dim size of `length`; nullopt if they depend on more.
   std::optional<int64_t> BytesAt(const DimSize& dim_size, int64_t length) const {
     if (auto bytes = row_bytes_.constant()) return bytes;
     const std::vector<int32_t> slots = row_bytes_.Slots();
@@ -202,12 +202,12 @@ class RowScheduler {
     return row_bytes_.Evaluate(dims);
   }
 
-  // Whether a thread gets by with the registers that it has in a block of kLongThreads.
+  // Whether the registers per thread of a block of kLongThreads suffice.
   bool IsSmall() const { return MostReductions(plan_) <= 2 && CostOf(plan_) <= 64; }
 
   int64_t PartialBytes(const CudaVersion& version) const { return (ReductionBytes(plan_, version) + 63) / 64 * 64; }
 
-  // For rows of at most `reach` elements, which is no bound where it is longest_.
+  // Adds versions with one block per row, for rows of at most `reach` elements; `reach` == longest_ is no bound.
   void AddBlocks(int most_threads, int64_t reach) {
     CudaVersion version = base_;
     if (reach < longest_) {
@@ -219,20 +219,20 @@ class RowScheduler {
     version.row_threads = version.threads;
     const int at_once = version.threads * version.lanes;
     const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
-    // Blocks that also write rows are better many at a time, each with few registers.
+    // Kernels that also write rows run better with many blocks, each with few registers.
     if (StoresNoRow() && HoldsRows(turns)) version.turns = turns;
     version.blocks = SlotExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);
   }
 
-  // Row buffers lie in shared memory where they fit: always, under a bound on the one slot they depend on, or never.
+  // Row buffers lie in shared memory if they fit: always, under a bound on the one slot they depend on, or never.
   void PlaceRows(const CudaVersion& rows, int64_t reach) {
     CudaVersion shared = rows, scratch = rows;
     shared.rows_in_shared = true;
     shared.shared_bytes = rows.partial_bytes + row_bytes_;
     shared.scratch_bytes = 0;
-    // Their addresses take registers, of which threads of larger blocks have too few.
+    // Row buffers in scratch: their addresses take registers, of which threads of larger blocks have too few.
     scratch.turns = 0;
     scratch.threads = scratch.row_threads = std::min(rows.threads, kBlockThreads);
     scratch.partial_bytes = PartialBytes(scratch);
@@ -252,10 +252,10 @@ class RowScheduler {
     versions_.push_back(scratch);
   }
 
-  // The greatest value of `slot`, alone, at which row buffers take no more than `budget`.
+  // The greatest value of `slot`, the only slot, at which row buffers take no more than `budget` bytes.
   int64_t LongestWithin(int64_t budget, SymbolId slot) const {
     std::vector<int64_t> dims(plan_.dims.size(), 0);
-    int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
+    int64_t low = 0, high = budget + 1;  // fits at low; at least a byte per element, so not at high
     while (high - low > 1) {
       const int64_t middle = low + (high - low) / 2;
       dims[slot] = middle;

@@ -1,4 +1,4 @@
-// Versions of loops whose threads share rows: several blocks, a block, a warp or a few threads for each.
+// Versions of loops whose threads share rows: several blocks, a block, a warp or a few threads per row.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ROWS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ROWS_H_
 
@@ -13,11 +13,11 @@ namespace tailor::cuda {
 
 inline constexpr int64_t kMaxRowBlocks = 65536;
 
-// Bytes of shared memory in which threads leave partial results of the reductions of one stage, the one with most.
+// Bytes of shared memory for partial results of the reductions of one stage, the one with the most.
 int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version);
 
-// The versions of kRows, in order of trial, all under what `version` says; `rows` is the product of the parallel axes'
-// dim sizes. The last has no guards of its own.
+// The kRows versions in the order of trial, each with `version`'s guards; `rows` is the product of the parallel axes'
+// dim sizes. The last has no further guards.
 std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows,
                                       Version version);
 

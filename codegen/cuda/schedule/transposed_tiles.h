@@ -1,4 +1,5 @@
-// Transpositions on a GPU as tiles in shared memory (codegen/cuda/loops/transpose_tiles.h): when, and how large.
+// Transpositions on GPUs as tiles in shared memory (codegen/cuda/loops/transpose_tiles.h): the conditions and the
+// sizes.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_TRANSPOSED_TILES_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_TRANSPOSED_TILES_H_
 
@@ -14,11 +15,11 @@ inline constexpr int kTransposeTile = 32;      // elements along both axes
 inline constexpr int kTransposeThreads = 256;  // of a block, which has one tile at a time
 inline constexpr int64_t kTransposeTileElements = int64_t{kTransposeTile} * (kTransposeTile + 1);  // with padding
 
-// Shared memory for one tile of each load, whose rows are an element longer than the tile: columns then lie in distinct
-// banks.
+// Bytes of shared memory for one tile of each load. Rows are one element longer than the tile, so columns lie in
+// distinct banks.
 int64_t SharedBytes(const KernelPlan& plan, const Transposition& how);
 
-// None where FindTransposition finds none, or either axis is too short for tiles, or they take too much memory.
+// nullopt if FindTransposition finds none, if either axis is too short for tiles, or if they take too much memory.
 std::optional<Transposition> TransposedTiles(const KernelPlan& plan);
 
 }  // namespace tailor::cuda

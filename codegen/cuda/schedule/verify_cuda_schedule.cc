@@ -45,9 +45,9 @@ class VersionVerifier {
   }
 
   absl::Status VerifyTiles() const {
-    if (v_.shape != Shape::kMatmulTile && v_.tile != MatmulTile()) return Wrong("tile", "is for matmul tiles alone");
+    if (v_.shape != Shape::kMatmulTile && v_.tile != MatmulTile()) return Wrong("tile", "is for matmul tiles only");
     if (v_.shape != Shape::kAttentionTile && v_.attention != AttentionTile())
-      return Wrong("attention", "is for attention tiles alone");
+      return Wrong("attention", "is for attention tiles only");
     if (v_.shape == Shape::kMatmulTile) return VerifyMatmulTile();
     return v_.shape == Shape::kAttentionTile ? VerifyAttentionTile() : absl::OkStatus();
   }
@@ -62,9 +62,9 @@ class VersionVerifier {
     if (tile.rows % tile.part_rows != 0 || tile.columns % tile.part_columns != 0)
       return Wrong("tile part_rows", "and part_columns must divide the tile");
     if (tile.rows % tile.pass_rows != 0) return Wrong("tile pass_rows", "must divide rows");
-    if (tile.depth % tile.slices != 0 && (tile.kind == Kind::kMultiplyAdd || tile.kind == Kind::kMatrix))
+    if (tile.depth % tile.slices != 0 && (tile.kind == Kind::kSimt || tile.kind == Kind::kMma))
       return Wrong("tile slices", "must divide depth");
-    const bool streams = tile.kind == Kind::kPanelStream || tile.kind == Kind::kMatrixStream;
+    const bool streams = tile.kind == Kind::kPanelStream || tile.kind == Kind::kMmaStream;
     if (streams ? tile.stages != 0 : tile.stages < 1)
       return Wrong("tile stages", streams ? "must be 0: tiles that stream have none" : "must be at least 1");
     if ((tile.kind == Kind::kWarpgroup) != (tile.copying_warps > 0) || tile.copying_warps < 0)
@@ -73,13 +73,13 @@ class VersionVerifier {
     if (v_.resident_blocks > tile.resident_blocks) return Wrong("resident_blocks", "must be at most the tile's");
     const bool maps = tile.kind == Kind::kWarpgroup;
     if (maps ? v_.maps != OperandMaps(plan_, ContractionOf(plan_), tile) : !v_.maps.empty())
-      return Wrong("maps", "must be OperandMaps, of warpgroup tiles alone");
+      return Wrong("maps", "must be OperandMaps, for warpgroup tiles only");
     return absl::OkStatus();
   }
 
   absl::Status VerifyAttentionTile() const {
     const AttentionTile& tile = v_.attention;
-    if (tile.kind > AttentionTile::Kind::kMultiplyAdd) return Wrong("attention kind", "is unknown");
+    if (tile.kind > AttentionTile::Kind::kSimt) return Wrong("attention kind", "is unknown");
     if (tile.rows < 1 || tile.rows % AttentionTile::kWarpRows != 0)
       return Wrong("attention rows", "must be a multiple of 16");
     if (tile.keys < 1 || tile.slices < 1 || tile.keys % tile.slices != 0)

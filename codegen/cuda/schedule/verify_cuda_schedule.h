@@ -1,4 +1,4 @@
-// What every CudaSchedule has to be, whoever made it.
+// The invariants of every CudaSchedule, from whatever source.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_VERIFY_CUDA_SCHEDULE_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_VERIFY_CUDA_SCHEDULE_H_
 
@@ -7,12 +7,12 @@
 
 namespace tailor::cuda {
 
-// INTERNAL naming the plan, the part and what is wrong with it. Checks that
-// - the shape of each version is one of the plan's form, and its threads are those of its tile;
-// - numbers are in range, and fields that the shape has no use for are those of a new CudaVersion;
+// INTERNAL with the plan, the part and the violation. Checks that
+// - the shape of each version fits the plan's form, and its threads are those of its tile;
+// - numbers are in range, and fields that the shape does not use have their defaults;
 // - expressions are over slots of the plan, and over workers where the host evaluates them so;
 // - the last version has no guards, and flags are backed by guards (VerifyVersion).
-// What it cannot tell is speed, and what a block's shared memory holds.
+// Not checked: speed, and the size of a block's shared memory.
 absl::Status VerifyCudaSchedule(const KernelPlan& plan, const CudaSchedule& schedule);
 
 }  // namespace tailor::cuda

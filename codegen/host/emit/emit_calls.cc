@@ -10,14 +10,14 @@ using Kind = CarriedValue::Kind;
 
 bool AtRun(Place place) { return place == Place::kInput || place == Place::kOutput || place == Place::kResult; }
 
-// A block's entry as far as its dim sizes go.
+// The dims of one entry of an argument block.
 struct Entry {
   const Shape* shape;
-  bool known;  // before the run
-  bool held;   // in the block
+  bool known;  // known before the run
+  bool held;   // stored in this block
 };
 
-// Points the entries at their dim sizes, which follow the last entry, and stores those that are known.
+// Stores the entries' dims pointers (the dim sizes follow the last entry) and the dim sizes that are known.
 void EmitDimSizes(HostFunction& f, HostShapes& shapes, const std::vector<Entry>& entries, llvm::Value* block) {
   auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -30,7 +30,7 @@ void EmitDimSizes(HostFunction& f, HostShapes& shapes, const std::vector<Entry>&
   }
 }
 
-// Where the dim sizes of entry `index` lie in its block.
+// Byte offset of the dim sizes of entry `index` in its block.
 template <typename Entries>
 int64_t DimSizesByte(const Entries& entries, size_t index) {
   auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
@@ -122,8 +122,8 @@ class CallEmitter {
     f_.ReturnIfFailed(f_.b.CreateCall(run, {f_.api(), f_.context(), in, out}));
   }
 
-  // Where the host sees the first bytes of a tensor. They are there when the kernels before have run, and so are
-  // faults.
+  // The host address of a tensor's first `bytes`. A device tensor is read back, which waits for earlier kernels and so
+  // makes their faults visible too.
   llvm::Value* Visible(llvm::Value* data, int64_t bytes) {
     if (unit_.place == KernelPlace::kHost) return data;
     llvm::Value* copy = Word(words_.read);
@@ -139,7 +139,7 @@ class CallEmitter {
     return f_.b.CreateICmpNE(byte, f_.b.getInt8(0));
   }
 
-  // The body reads the arguments first, then what it wrote before, and writes the two places by turns.
+  // The body first reads the arguments, then its own previous results; it writes the two places alternately.
   void RunWhile() {
     llvm::Value* places[] = {Word(words_.places[0]), Word(words_.places[1])};
     for (size_t i = 0; i < call_.carried.size(); ++i) {
@@ -226,8 +226,8 @@ DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector
       llvm::Function* planner = CalledFunction(unit, "plan", program);
       llvm::Value* none = llvm::ConstantPointerNull::get(f.b.getPtrTy());
       f.Store(f.b.getInt64(0), plan, offsetof(PlanResult, workspace_bytes));
-      // A program whose dim sizes it refuses fails when it is called, and needs no memory for that: a loop may make no
-      // turn.
+      // A failed plan needs no memory: the error is reported when the program is called, and a loop may have no
+      // iterations.
       f.b.CreateCall(planner, {f.api(), f.context(), blocks[i], none, plan});
       llvm::Value* bytes = f.LoadI64(plan, offsetof(PlanResult, workspace_bytes), "inner");
       most = {f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most.value, bytes), 0, INT64_MAX};

@@ -1,4 +1,4 @@
-// Calls of regions, as the functions of their caller see them.
+// Emits the calls of regions in the functions of their caller.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_CALLS_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_CALLS_H_
 
@@ -8,19 +8,19 @@
 
 namespace tailor::host {
 
-// Fills the block of the call's arguments at `block` with what is known before the run: dim sizes and where they are.
+// Fills the call's argument block at `block` with the values known before the run: dim sizes and their addresses.
 void EmitArgumentDimSizes(HostFunction& f, HostShapes& shapes, const Call& call, llvm::Value* block);
 
-// The workspace that the called programs need behind the caller's: they run one at a time, so the largest counts.
+// Workspace bytes of the called programs, after the caller's workspace. They run one at a time, so this is the maximum.
 // `blocks` are the calls' argument blocks, filled by EmitArgumentDimSizes.
 DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks);
 
-// Writes into the shape cache what of call number `index` depends on dims alone. `place_of` gives the address of a workspace
-// block or constant; the workspace of the called programs begins at `inner`.
+// Stores the parts of call `index` that depend only on dims to the shape cache. `place_of` returns the address of a
+// workspace block or constant; `inner` is the start of the called programs' workspace.
 void EmitCallLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, int index, llvm::Value* shape_cache,
                     llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner);
 
-// Runs call number `index`. `data_of` gives the address of an input, output or result.
+// Runs call `index`. `data_of` returns the address of an input, output or result.
 void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache,
               llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of);
 

@@ -94,7 +94,7 @@ DimValue DimEmitter::EmitAtom(const DimExpr::Atom& atom) {
   }
 }
 
-// Rounds towards minus infinity; the divisor is positive on the path.
+// Rounds towards minus infinity. Leaves the path unless the divisor is positive.
 DimValue DimEmitter::EmitDivision(DimExpr::AtomKind kind, DimValue a, DimValue b) {
   if (b.min < 1) {
     leave_if_(b_.CreateICmpSLT(b.value, b_.getInt64(1)));

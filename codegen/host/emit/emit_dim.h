@@ -1,4 +1,4 @@
-// Emits DimExprs as i64 values with overflow checks wherever ranges do not prove them unnecessary.
+// Emits DimExprs as i64 values, with overflow checks except where ranges prove them unnecessary.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_DIM_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_DIM_H_
 
@@ -11,28 +11,27 @@
 
 namespace tailor::host {
 
-// An emitted i64 and what it is known to lie between.
+// An emitted i64 value and its known range.
 struct DimValue {
   llvm::Value* value = nullptr;
   int64_t min = INT64_MIN;
   int64_t max = INT64_MAX;
 };
 
-// Values are memoized, so all emission must happen where earlier emission dominates it: on one straight path
-// that is only ever left, by `leave_if`.
+// Values are memoized, so earlier emission must dominate later emission: all code is on one straight path, which only
+// `leave_if` leaves.
 class DimEmitter {
  public:
-  // Emits code that leaves the path when `condition` (i1) holds; the builder then stands on the path again.
+  // Emits code that leaves the path if `condition` (i1) holds; afterwards the builder is on the path.
   using LeaveIf = std::function<void(llvm::Value* condition)>;
   DimEmitter(llvm::IRBuilderBase& b, LeaveIf leave_if) : b_(b), leave_if_(std::move(leave_if)) {}
 
   void SetSymbol(SymbolId id, DimValue value);
   bool HasSymbol(SymbolId id) const { return symbols_.contains(id); }
-  // From here on the symbol is known to lie in [min, max] too.
+  // Intersects the symbol's known range with [min, max].
   void Narrow(SymbolId id, int64_t min, int64_t max);
 
-  // Requires a valid expression whose symbols are all set. Leaves the path on overflow and on a divisor that
-  // is not positive.
+  // Requires a valid expression whose symbols are all set. Leaves the path on overflow and on divisors < 1.
   DimValue Emit(const DimExpr& e);
   DimValue Add(DimValue a, DimValue b);
   DimValue Multiply(DimValue a, DimValue b);

@@ -10,9 +10,9 @@ namespace {
 
 constexpr char kFunction[] = "tailor.first_fit";
 
-// `again` restarts the scan over a block's neighbours whenever one of them pushed the block upwards; since offsets
-// only grow and each neighbour pushes once, it ends, and at the lowest free offset. The text declares nothing: the
-// module may have it already.
+// `again` restarts the scan of a block's conflicts whenever one pushed the block upwards. It terminates at the lowest
+// free offset: offsets only grow, and each conflict pushes once. The text has no declarations: the module may have them
+// already.
 constexpr char kFirstFit[] = R"(
 define internal i64 @tailor.first_fit(ptr %sizes, ptr %offsets, ptr %table, i64 %blocks) noinline {
 entry:

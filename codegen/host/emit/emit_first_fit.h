@@ -1,4 +1,4 @@
-// The allocator that host programs carry: first fit over static lifetimes and run-time sizes.
+// The allocator in host programs: first fit over static lifetimes and run-time sizes.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_FIRST_FIT_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_FIRST_FIT_H_
 
@@ -10,13 +10,13 @@
 
 namespace tailor::host {
 
-// What the emitted allocator walks: for each block in placing order its number, how many conflicts it has, and they.
+// The table that the emitted allocator reads: for each block in placing order its number, its number of conflicts, and
+// the conflicts.
 std::vector<int32_t> PlacementTable(const MemoryPlan& plan);
 
-// Adds to `module`, unless it is there, the internal function
+// Adds to `module`, unless it exists, the internal function
 //   i64 @tailor.first_fit(ptr sizes, ptr offsets, ptr table, i64 blocks)
-// which places blocks as PlaceBlocks does and returns the bytes that all of them span. The sum of `sizes` must
-// fit in an i64.
+// It places blocks as PlaceBlocks does and returns the total bytes. The sum of `sizes` must fit in an i64.
 absl::StatusOr<llvm::Function*> EmitFirstFit(llvm::Module& module);
 
 }  // namespace tailor::host

@@ -9,7 +9,7 @@ bool IsPlaced(const HostBuffer& buffer) {
   return buffer.place == Place::kConstant || buffer.place == Place::kWorkspace;
 }
 
-// Calls body(buffer, where GemmArgs has its address) for each operand.
+// Calls body(buffer, byte offset of its address in GemmArgs) for each operand.
 template <typename Body>
 void ForEachOperand(const HostProgram& program, const ExternalGemm& gemm, Body body) {
   body(program.buffers[gemm.lhs], offsetof(GemmArgs, lhs));

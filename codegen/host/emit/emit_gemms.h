@@ -1,4 +1,4 @@
-// Matmuls that the runtime may take over, as the functions of a host program see them.
+// Emits the external gemms of a host program: matmuls that the runtime may compute.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_GEMMS_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_GEMMS_H_
 
@@ -8,15 +8,15 @@
 
 namespace tailor::host {
 
-// Describes matmul number `index` in the shape cache, offers it to the runtime and remembers what that said. `place_of` gives
-// the address of a workspace block or constant.
+// Stores the GemmArgs of gemm `index` to the shape cache, offers it to the runtime and stores the answer. `place_of`
+// returns the address of a workspace block or constant.
 void EmitGemmLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, int index, llvm::Value* shape_cache,
                     llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of);
 
-// Whether the runtime has taken matmul number `index`.
+// Whether the runtime has accepted gemm `index` (i1).
 llvm::Value* EmitIsTaken(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache);
 
-// Has the runtime compute matmul number `index`. `data_of` gives the address of an input, output or result.
+// Calls the runtime to compute gemm `index`. `data_of` returns the address of an input, output or result.
 void EmitGemm(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache,
               llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of);
 

@@ -1,7 +1,7 @@
-// Three functions make a host program. `tailor.layout` (emit_layout.cc) computes what depends on dims alone into the
-// session's shape cache. `tailor_run` calls it when the dims are not those of the shape cache, settles the output buffers,
-// launches, and calls the programs of regions (emit_calls.cc). `tailor_plan` reports what layout would decide, from the
-// same code.
+// A host program has three functions. `tailor.layout` (emit_layout.cc) computes everything that depends only on dims,
+// into the session's shape cache. `tailor_run` calls it if the dims differ from those in the shape cache, gets the
+// output buffers, launches kernels, and calls the programs of regions (emit_calls.cc). `tailor_plan` reports the
+// results of layout, from the same code.
 #include "codegen/host/emit/emit_host.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class RunEmitter {
   void Emit() {
     EnsureLayout();
     for (int i = 0; i < static_cast<int>(unit_.shape_cache.outputs.size()); ++i) SettleOutput(i);
-    // A device's kernels may still run when this returns, and those of the run before when it begins.
+    // Not on devices: their kernels may still run when this function returns, or be left from the previous run.
     const bool checks_faults = unit_.program.outermost && unit_.place == KernelPlace::kHost;
     if (checks_faults && unit_.shape_cache.fault >= 0)
       f_.Store(f_.b.getInt64(0), shape_cache_, ShapeCacheByte(unit_.shape_cache.fault));
@@ -55,7 +55,7 @@ class RunEmitter {
     return f_.LoadI64(shape_cache_, ShapeCacheByte(word), name);
   }
 
-  // One branch decides whether the shape cache holds the layout of this run.
+  // One branch tests whether the shape cache is valid for this run.
   void EnsureLayout() {
     llvm::Value* fresh = f_.b.CreateICmpNE(Word(unit_.shape_cache.valid), f_.b.getInt64(0));
     const auto require = [&](llvm::Value* current, int word) {
@@ -76,8 +76,8 @@ class RunEmitter {
     });
   }
 
-  // Tells the dims of an output and gets its buffer: from the runtime, the caller's if these dims fit it or a new one,
-  // or from a block that grows. Where the caller of a region knows the dims, the buffer is there.
+  // Stores an output's dims and gets its buffer: from the runtime (the caller's if these dims fit, else a new one) or
+  // from a block that grows. If a region's caller knows the dims, the buffer is already there.
   void SettleOutput(int output) {
     const std::vector<DimExpr>& dims = unit_.program.output_dims[output];
     const ShapeCache::Output& words = unit_.shape_cache.outputs[output];
@@ -90,7 +90,7 @@ class RunEmitter {
       f_.Store(Word(words.dims + static_cast<int>(d), "out.dim.size"), out_dims, 8 * static_cast<int64_t>(d));
     }
     llvm::Value* bytes = Word(words.bytes, "out.bytes");
-    if (source == HostProgram::Output::kGrows) {
+    if (source == HostProgram::Output::kGrowable) {
       llvm::Value* block = f_.LoadI64(out, offsetof(TensorArg, data), "block");
       f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, block), f_.b.getInt32Ty(),
                                    {f_.b.CreateTrunc(block, f_.b.getInt32Ty()), out, bytes}));
@@ -100,7 +100,7 @@ class RunEmitter {
     }
   }
 
-  // The address of what changes from run to run.
+  // The data address of a buffer whose address changes from run to run.
   llvm::Value* DataOf(const HostBuffer& buffer) {
     const int64_t at = TensorByte(buffer.index, offsetof(TensorArg, data));
     if (buffer.place == Place::kResult) {
@@ -161,7 +161,7 @@ class RunEmitter {
     Trace(index, 1);
   }
 
-  // All tasks, once for each phase.
+  // Runs all tasks, once per phase.
   void EmitOnHost(const Launch& launch, const ShapeCache::LaunchWords& words, llvm::Value* arguments,
                   llvm::Value* tasks) {
     llvm::IRBuilder<>& b = f_.b;
@@ -204,7 +204,7 @@ class RunEmitter {
   llvm::Value* traced_ = nullptr;
 };
 
-// The dims of output `number` are stored where the caller wants them.
+// Stores the dims of output `number` to the caller's array, if it has one.
 void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& dim_sizes) {
   llvm::Value* dims = f.LoadPtr(f.argument(3), TensorByte(number, offsetof(TensorArg, dims)), "dims");
   f.If(f.b.CreateIsNotNull(dims), /*likely=*/true, [&] {
@@ -212,7 +212,7 @@ void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& di
   });
 }
 
-// What data tells is -1: the outputs of all stages behind.
+// Reports -1 for data-dependent dims: those of the outputs of all later stages.
 void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
   const auto continuation_of = [&](const HostUnit& stage) -> const HostUnit* {
     for (const Call& call : stage.program.calls) {
@@ -269,7 +269,7 @@ void EmitPlan(const HostUnit& unit) {
   f.Finish();
 }
 
-// Every dim of the program must be an expression over bound symbols.
+// Checks that every dim is an expression over bound symbols.
 absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dims, absl::string_view where) {
   for (const DimExpr& dim : dims) {
     if (!dim.valid()) return absl::InternalError(absl::StrCat("host program: invalid dim in ", where));
@@ -295,7 +295,7 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
   }
   for (const auto& dims : program.output_dims) TAILOR_RETURN_IF_ERROR(CheckDims(program, dims, "an output"));
   for (const HostBuffer& buffer : program.buffers) {
-    if (buffer.place == Place::kResult) continue;  // its call may tell its dims
+    if (buffer.place == Place::kResult) continue;  // its dims may be data-dependent
     TAILOR_RETURN_IF_ERROR(CheckDims(program, buffer.shape, absl::StrCat("buffer ", buffer.index)));
   }
   for (const Call& call : program.calls) {
@@ -317,7 +317,7 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
     TAILOR_RETURN_IF_ERROR(CheckDims(program, gemm.lhs_strides, name));
     TAILOR_RETURN_IF_ERROR(CheckDims(program, gemm.rhs_strides, name));
   }
-  int blocks = 0;  // which buffers may share
+  int blocks = 0;  // the number of blocks; buffers may share one
   for (const HostBuffer& buffer : program.buffers) {
     if (buffer.place == Place::kWorkspace) blocks = std::max(blocks, buffer.index + 1);
   }
@@ -336,7 +336,7 @@ absl::Status EmitPlacement(HostUnit& unit) {
   return absl::OkStatus();
 }
 
-// How many blocks of memory grow during a run.
+// The number of memory blocks that grow during a run.
 uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
   int last = -1;
   for (const HostProgram& program : programs) {
@@ -387,7 +387,7 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));
     units.push_back({static_cast<int>(i), place, programs[i], kernels, module, std::move(shape_caches[i])});
   }
-  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // callers have lower numbers
     unit->all = &units;
     if (unit->program.versions) {
       EmitVersions(*unit);
@@ -399,7 +399,7 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     EmitPlan(*unit);
   }
   const int64_t fault_word = units.empty() ? -1 : units[0].shape_cache.fault;
-  // Every call is steered by what a kernel computed.
+  // Every call depends on a value that a kernel computed.
   const bool reads_back =
       place == KernelPlace::kDevice &&
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });

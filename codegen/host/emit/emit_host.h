@@ -17,45 +17,45 @@
 
 namespace tailor::host {
 
-// How a launch on the host runs a version of a kernel.
+// The launch parameters of one version of a CPU kernel.
 struct HostLaunch {
   std::vector<Guard> guards;
-  SlotExpr tasks;            // of each phase
-  SlotExpr tasks_per_chunk;  // how many of them a thread takes at a time
-  SlotExpr scratch_bytes;    // of one worker; in phases, of the launch
+  SlotExpr tasks;            // per phase
+  SlotExpr tasks_per_chunk;  // tasks that a thread takes at a time
+  SlotExpr scratch_bytes;    // per thread; with phases, per launch
   struct Phases {
-    int count = 1;                                                 // how often all tasks run, each time when all have
-    uint32_t serial = 0;                                           // PartTasks::serial
-    SlotExpr parts;                                                // PartTasks::count
+    int count = 1;                                                  // all tasks run once per phase
+    uint32_t serial = 0;                                            // PartTasks::serial
+    SlotExpr parts;                                                 // PartTasks::count
     int64_t word() const { return count | int64_t{serial} << 32; }  // ShapeCache::LaunchWords::phases
   };
   std::optional<Phases> phases;
 };
 
-// How a launch on a device runs a version of a kernel.
+// The launch parameters of one version of a device kernel.
 struct DeviceLaunch {
   std::vector<Guard> guards;
-  // What the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken that takes the
-  // fewest, the first of equal ones.
+  // Estimated clocks of the launch; 0: unknown. The version with the fewest clocks runs, of those whose guards hold;
+  // the first of equal ones.
   SlotExpr clocks;
   SlotExpr blocks;
-  SlotExpr shared_bytes;     // of a block
-  SlotExpr scratch_bytes;    // of a block; of a cooperative launch, of the launch
+  SlotExpr shared_bytes;     // per block
+  SlotExpr scratch_bytes;    // per block; of a cooperative launch, per launch
   bool cooperative = false;  // LaunchGrid::cooperative
-  // More than 0: no more blocks are launched than the multiprocessors hold of so many each.
+  // > 0: resident blocks per multiprocessor; limits the launch to what the device holds at once.
   int resident_blocks = 0;
   SlotExpr parts = 1;  // CudaVersion::parts
 };
 
-// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version. Its versions are tried in order; the
-// last has no guards.
+// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version. Versions are tried in order; the last
+// has no guards.
 struct EmittedKernel {
   struct OnHost {
     const Schedule* schedule;
     std::vector<HostLaunch> versions;
   };
   struct OnDevice {
-    int first;  // the number of version 0 among Variant::device_kernels
+    int first;  // index of version 0 in Variant::device_kernels
     std::vector<DeviceLaunch> versions;
   };
   std::string symbol;
@@ -64,26 +64,28 @@ struct EmittedKernel {
 
   const OnHost& on_host() const { return std::get<OnHost>(launches); }
   const OnDevice& on_device() const { return std::get<OnDevice>(launches); }
-  // The parameters of all versions; those of one are the first of them.
+  // The parameters of all versions together; each version uses a prefix.
   KernelSignature signature() const;
 };
 
+// An EmittedKernel with one HostLaunch per version of `schedule`. Borrows both pointers.
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule);
 
+// The properties of the emitted program that its Variant records.
 struct HostEmission {
   uint64_t shape_cache_slots = 0;
-  uint64_t grown_blocks = 0;  // more than 0: RtApi::block is called
-  int64_t fault_word = -1;    // as Variant::fault_word
-  bool reads_back = false;    // as Variant::reads_back
+  uint64_t growable_blocks = 0;  // > 0: RtApi::block is called
+  int64_t fault_word = -1;       // as Variant::fault_word
+  bool reads_back = false;       // as Variant::reads_back
   bool offers_products = false;
 };
 
-// Where the kernels of a program run, and its tensors lie.
+// The place where a program's kernels run and its tensors are.
 enum class KernelPlace : uint8_t { kHost, kDevice };
 
-// Adds `tailor_run` and `tailor_plan` to `module`, which run programs[0]. On the host kernels are declared and called,
-// other modules define them. On a device they are launched by number: shape arithmetic stays on the host (DISC section
-// 3), and what steers the run (the condition of a loop or branch, a dim size that data tells) is read back.
+// Adds `tailor_run` and `tailor_plan` for programs[0] to `module`. CPU kernels are declared and called; other modules
+// define them. Device kernels are launched by index. Shape arithmetic stays on the host (DISC section 3), and values
+// that control the run (conditions of loops and branches, data-dependent dims) are read back.
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
                                               const std::vector<EmittedKernel>& kernels, KernelPlace place,
                                               llvm::Module& module);

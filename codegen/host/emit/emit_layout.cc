@@ -1,4 +1,4 @@
-// tailor.layout: everything that depends on dims alone, computed once per distinct shape.
+// Emits tailor.layout: everything that depends only on dims, computed once per distinct shape.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -61,7 +61,7 @@ class LayoutEmitter {
     }
   }
 
-  // Which of the program's outputs the buffer is.
+  // The index of the buffer among the program's outputs.
   int OutputOf(const HostBuffer& buffer) const {
     const std::vector<int>& numbers = unit_.program.output_numbers;
     return static_cast<int>(std::find(numbers.begin(), numbers.end(), buffer.index) - numbers.begin());
@@ -76,7 +76,8 @@ class LayoutEmitter {
     return EmitInnerBytes(f_, unit_, blocks);
   }
 
-  // The session's, grown if need be; a called program's begins where its caller says or in a block of its own.
+  // The workspace: the session's, grown on demand. A called program's starts where its caller says, or is a block of
+  // its own.
   void GetWorkspace(llvm::Value* bytes) {
     if (unit_.program.outermost) {
       llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
@@ -117,7 +118,7 @@ class LayoutEmitter {
     if (unit_.place == KernelPlace::kDevice) return SetDeviceLaunch(launch, words, shape);
     const HostLaunchShape& host = shape.on_host();
     Set(words.tasks, host.tasks.value);
-    // A lone worker runs every launch as one range, which a chunk size of all tasks says.
+    // A single thread runs each launch as one range: all tasks are one chunk.
     llvm::Value* serial = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "serial");
     Set(words.tasks_per_chunk,
         f_.b.CreateSelect(serial, host.tasks.value, host.tasks_per_chunk.value, "tasks.per.chunk"));
@@ -155,7 +156,7 @@ class LayoutEmitter {
     }
   }
 
-  // Null where tailor_run fills the slot: what changes from run to run, or within one.
+  // The slot's value; null if tailor_run fills it, since it changes between or within runs.
   llvm::Value* Argument(const Launch& launch, const KernelParameter& parameter, const LaunchShape& shape,
                         const WorkspaceShape& workspace) {
     if (const auto field = parameter.context_field()) return f_.LoadI64(f_.context(), *field, parameter.Name());

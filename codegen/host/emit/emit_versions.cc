@@ -1,5 +1,5 @@
-// The choice between the versions of a program, by dim sizes, at every call. Not cached: the versions cache their
-// layouts.
+// Emits the choice between the versions of a program, by dim sizes, at every call. Not cached: the versions cache their
+// own layouts.
 #include "codegen/host/emit/host_unit.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -27,7 +27,7 @@ class VersionsEmitter {
   }
 
  private:
-  // Where a binding leaves a remainder, or a dim size is out of range, either version refuses it.
+  // If a binding has a remainder or a dim size is out of range, both versions fail, so the choice does not matter.
   void Bind(const SymbolBinding& binding) {
     llvm::Value* in = f_.LoadPtr(f_.argument(2), TensorByte(binding.input, offsetof(TensorArg, dims)), "in.dims");
     DimEmitter solve(f_.b, [this](llvm::Value* overflows) { GeneralIf(overflows); });

@@ -1,5 +1,5 @@
-// One function of a host program under emission: `i32 name(ptr api, ptr context, ...)`. Returns 0 on success; every
-// failure leaves through a block of its own, off the straight path.
+// A function of a host program during emission: `i32 name(ptr api, ptr context, ...)`. Returns 0 on success. Every
+// failure leaves through a separate block, off the straight path.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_HOST_FUNCTION_H_
 #define TAILOR_CODEGEN_HOST_EMIT_HOST_FUNCTION_H_
 
@@ -31,11 +31,11 @@ class HostFunction {
   // Calls RtApi::fail(context, check, lhs, rhs) and returns its code if `condition` holds.
   void FailIf(llvm::Value* condition, int32_t check, llvm::Value* lhs, llvm::Value* rhs);
   void FailIf(llvm::Value* condition, llvm::Value* check, llvm::Value* lhs, llvm::Value* rhs);
-  // Calls the function pointer at `offset` of RtApi; the first argument is the context.
+  // Calls the function pointer at byte `offset` of RtApi, with the context as first argument.
   llvm::Value* CallApi(size_t offset, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
   // Returns `code` if it is not zero.
   void ReturnIfFailed(llvm::Value* code);
-  // Emits `then` in a block entered if `condition` holds; the builder then stands behind it.
+  // Emits `then` in a block entered if `condition` holds; the builder then points after it.
   void If(llvm::Value* condition, bool likely, llvm::function_ref<void()> then);
   void IfElse(llvm::Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
   // Emits `while (go(state)) state = turn(state)`; returns the last state.

@@ -26,7 +26,7 @@ void HostShapes::BindAndCheck() {
   for (int32_t id = 0; id < program_.shape_check_count; ++id) Check(id, program_.checks[id]);
 }
 
-// Dim sizes of tensors are never negative: the runtime refuses those.
+// Dim sizes are never negative: the runtime rejects negative ones.
 DimValue HostShapes::InputDim(int input, int dim) {
   auto [found, is_new] = input_dims_.try_emplace({input, dim});
   if (is_new) {
@@ -36,7 +36,7 @@ DimValue HostShapes::InputDim(int input, int dim) {
   return found->second;
 }
 
-// A remainder of the division is for the binding's own check to find: coefficient * symbol + offset == dim size.
+// The binding's own check (coefficient * symbol + offset == dim size) catches a remainder of the division.
 void HostShapes::Bind(const SymbolBinding& binding) {
   DimEmitter solve = MakeEmitter();
   solve.SetSymbol(0, InputDim(binding.input, binding.dim));
@@ -125,7 +125,7 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
-// Sets the tiling, and the tasks and the chunk size that follow from it. Launches of one kernel share the code.
+// Sets the tiling, and the tasks and chunk size that it implies. Launches of one kernel share the code.
 void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
   const std::string name = absl::StrCat(kernel.symbol, "_tiling");
   llvm::Module& module = *f_.function()->getParent();
@@ -238,7 +238,7 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   return shape;
 }
 
-// Blocks first, then scratch, large enough for every launch: of all blocks of a device, of all workers of the host.
+// Blocks first, then scratch that is large enough for every launch: for all blocks of a device, or all CPU threads.
 WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit,
                                  llvm::Value* table) {
   llvm::IRBuilder<>& b = f_.b;
@@ -254,7 +254,7 @@ WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm:
       if (buffer.place != HostBuffer::Place::kWorkspace) continue;
       const DimValue size = dims_.Emit(BytesOf(buffer));
       f_.Store(size.value, sizes, 8 * buffer.index);
-      blocks = dims_.Add(blocks, size);  // for its overflow check
+      blocks = dims_.Add(blocks, size);  // emits the overflow check
     }
     blocks.value = b.CreateCall(first_fit, {sizes, workspace.offsets, table, b.getInt64(count)}, "blocks");
   }

@@ -1,5 +1,5 @@
-// What a host function derives from the dims of its inputs: symbols, checks, output dim sizes, the workspace
-// layout, and for each launch its dims, tasks and version. Emitted alike into the layout and the plan function.
+// The values that a host function derives from its inputs' dims: symbols, checks, output dims, the workspace layout,
+// and for each launch its dims, tasks and version. Both the layout and the plan function contain this code.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
 #define TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
 
@@ -20,20 +20,20 @@ namespace tailor::host {
 struct HostLaunchShape {
   DimValue tasks, tasks_per_chunk;
   DimValue phases;                // HostLaunch::Phases::word
-  llvm::Value* tiling = nullptr;  // of a matmul that chooses one: TilingWord
+  llvm::Value* tiling = nullptr;  // TilingWord, for matmuls that choose a tiling
 };
 
 struct DeviceLaunchShape {
   DimValue blocks, shared_bytes, cooperative;
 };
 
-// What a launch is once its dim sizes are known.
+// The values of a launch for given dims.
 struct LaunchShape {
   std::vector<DimValue> dims;  // per slot of the plan
-  // Of the version that runs.
+  // Fields of the version that runs:
   llvm::Value* version;        // i32
   DimValue scratch_bytes;      // a multiple of 64
-  DimValue all_scratch_bytes;  // of the launch
+  DimValue all_scratch_bytes;  // per launch
   DimValue parts;
   std::variant<HostLaunchShape, DeviceLaunchShape> place;
 
@@ -43,7 +43,7 @@ struct LaunchShape {
 
 struct WorkspaceShape {
   llvm::Value* offsets = nullptr;  // address of an i64 per block
-  llvm::Value* scratch = nullptr;  // where the workers' slices begin, or what a launch's tasks share
+  llvm::Value* scratch = nullptr;  // start of the threads' slices, or the launch's shared scratch
   llvm::Value* bytes = nullptr;
 };
 
@@ -61,19 +61,20 @@ class SlotEmitter {
   DimEmitter dims_;
 };
 
+// Emits these values into one host function. Borrows its arguments. Emitted values are memoized.
 class HostShapes {
  public:
   // `inputs` is the address of the TensorArg array.
   HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
              HostFunction& function, llvm::Value* inputs);
 
-  // Solves the symbols, then evaluates the shape checks in order. Ranges that a check establishes hold for all
-  // arithmetic after it. Everything below may be called after this.
+  // Solves the symbols, then evaluates the shape checks in order. Ranges that a check establishes hold for later
+  // arithmetic. Must be called before all functions below.
   void BindAndCheck();
   // The raw dim size of an input dim.
   DimValue InputDim(int input, int dim);
   DimValue Dim(const DimExpr& e) { return dims_.Emit(e); }
-  DimValue Add(const DimValue& a, const DimValue& b) { return dims_.Add(a, b); }  // neither below 0
+  DimValue Add(const DimValue& a, const DimValue& b) { return dims_.Add(a, b); }  // both >= 0
   LaunchShape ShapeOf(const Launch& launch);
   WorkspaceShape Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit, llvm::Value* table);
 
@@ -82,14 +83,14 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
-  // What a version sets of the shape: where it goes, and how it follows from the version.
+  // A field of the shape that depends on the version: its destination and its value per version.
   template <typename Launch>
   struct Field {
     DimValue* value;
     std::function<DimValue(const Launch&)> of;
   };
-  // Sets the version and its fields: of the versions whose guards hold the cheapest by `clocks`, the first of equal
-  // ones.
+  // Sets the version and its fields: the version with the fewest `clocks` of those whose guards hold; the first of
+  // equal ones.
   template <typename Launch>
   void ChooseVersion(const std::vector<Launch>& versions, absl::Span<const Field<Launch>> fields,
                      const std::function<DimValue(const Launch&)>& clocks, SlotEmitter& slots, LaunchShape& shape);

@@ -9,7 +9,7 @@
 namespace tailor::host {
 namespace {
 
-// Hands out words one after the other.
+// Allocates consecutive words.
 class Words {
  public:
   int Take(size_t words) { return std::exchange(next_, next_ + static_cast<int>(words)); }

@@ -9,14 +9,14 @@ namespace {
 
 bool IsOp(const Expr& e, OpKind op) { return e.kind == ExprKind::kOp && e.op == op; }
 
-// Whether it is a literal of f32 within a unit in the last place of `value`.
+// Whether `e` is an f32 literal within one unit in the last place of `value`.
 bool IsAbout(const Expr& e, float value) {
   if (e.kind != ExprKind::kLiteral || e.dtype != DType::kF32) return false;
   const float literal = std::bit_cast<float>(static_cast<uint32_t>(e.bits));
   return std::nextafter(value, 0.0f) <= literal && literal <= std::nextafter(value, 4.0f);
 }
 
-// The other operand of a commutative op of which one satisfies `is_one`.
+// The other operand of a commutative op, one of whose operands satisfies `is_one`.
 template <typename F>
 std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one) {
   for (const size_t i : {0, 1}) {
@@ -25,7 +25,7 @@ std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one)
   return std::nullopt;
 }
 
-// z, where `e` is 1 + op(z).
+// z if `e` is 1 + op(z).
 std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, OpKind op) {
   if (!IsOp(e, OpKind::kAdd)) return std::nullopt;
   const auto other = OtherThan(plan, e, [](const Expr& one) { return IsAbout(one, 1.0f); });
@@ -33,7 +33,7 @@ std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, Op
   return plan.exprs[*other].args[0];
 }
 
-// v and z, where a product is v / 2 (1 + op(z)).
+// v and z of a product v / 2 (1 + op(z)).
 struct Gate {
   ExprId value = -1;
   ExprId argument = -1;
@@ -73,8 +73,8 @@ bool IsOverRootOfTwo(const KernelPlan& plan, const Expr& e, ExprId x) {
 // A polynomial of one variable, lowest power first.
 using Cubic = std::array<double, 4>;
 
-// `id` as a polynomial of `x`, written with sums, products and a power `depth` deep at most; nothing of a higher
-// degree.
+// `id` as a polynomial of `x`, if written with sums, products and powers nested at most `depth` deep; nullopt for
+// degrees above 3.
 std::optional<Cubic> CubicOf(const KernelPlan& plan, ExprId id, ExprId x, int depth) {
   const Expr& e = plan.exprs[id];
   if (id == x) return Cubic{0, 1};
@@ -109,7 +109,7 @@ bool IsCubicOfGelu(const KernelPlan& plan, ExprId id, ExprId x) {
   return std::fabs((*cubic)[1] - kLinear) <= kClose * kLinear && std::fabs((*cubic)[3] - kCubic) <= kClose * kCubic;
 }
 
-// The statement that reduces by `combiner` into the local buffer that `load` reads; null if there is none.
+// The statement that reduces with `combiner` into the local buffer that `load` reads; null if there is none.
 const Statement* ReductionBehind(const KernelPlan& plan, const Expr& load, OpKind combiner) {
   if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kLocal) return nullptr;
   for (const Stage& stage : plan.stages) {
@@ -120,7 +120,7 @@ const Statement* ReductionBehind(const KernelPlan& plan, const Expr& load, OpKin
   return nullptr;
 }
 
-// What a statement has stored in the row buffer that `id` reads at the same index; `id` itself for all else.
+// The value stored to the row buffer that `id` loads, if stored at the same index; otherwise `id`.
 ExprId StoredFor(const KernelPlan& plan, ExprId id) {
   const Expr& load = plan.exprs[id];
   if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kRow) return id;
@@ -132,8 +132,8 @@ ExprId StoredFor(const KernelPlan& plan, ExprId id) {
   return id;
 }
 
-// The statement of m where `power` is exp(x - m) with m the greatest x; null for all else.
-const Statement* GreatestAbove(const KernelPlan& plan, const Expr& power) {
+// The statement that computes m if `power` is exp(x - m) with m = max(x); else null.
+const Statement* MaxStatementOf(const KernelPlan& plan, const Expr& power) {
   if (!IsOp(power, OpKind::kExp)) return nullptr;
   const Expr& shifted = plan.exprs[power.args[0]];
   if (!IsOp(shifted, OpKind::kSub)) return nullptr;
@@ -154,14 +154,14 @@ std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
   return std::nullopt;
 }
 
-bool IsPowerBelowGreatest(const KernelPlan& plan, const Expr& power) { return GreatestAbove(plan, power) != nullptr; }
+bool IsExpMinusMax(const KernelPlan& plan, const Expr& power) { return MaxStatementOf(plan, power) != nullptr; }
 
 bool IsSoftmaxNormalize(const KernelPlan& plan, const Expr& quotient) {
   if (!IsOp(quotient, OpKind::kDiv) || (quotient.dtype != DType::kF32 && quotient.dtype != DType::kF64)) return false;
   const Statement* sum = ReductionBehind(plan, plan.exprs[quotient.args[1]], OpKind::kAdd);
   const ExprId power = StoredFor(plan, quotient.args[0]);
   if (sum == nullptr || StoredFor(plan, sum->value) != power) return false;
-  const Statement* greatest = GreatestAbove(plan, plan.exprs[power]);
+  const Statement* greatest = MaxStatementOf(plan, plan.exprs[power]);
   return greatest != nullptr && greatest->reduce_axes == sum->reduce_axes;
 }
 

@@ -1,4 +1,4 @@
-// Expressions of a plan that are shorter to compute as a whole than op by op, found by their structure.
+// Idioms: expressions of a plan that are cheaper to compute as a whole than op by op, found by their structure.
 #ifndef TAILOR_CODEGEN_PLAN_IDIOMS_IDIOMS_H_
 #define TAILOR_CODEGEN_PLAN_IDIOMS_IDIOMS_H_
 
@@ -13,15 +13,15 @@ struct Gelu {
   OpKind op{};  // kErf or kTanh
 };
 
-// Where `product` is x / 2 (1 + erf(x / sqrt(2))) or x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) in f32, its
-// factors in any order, and the polynomial in any form.
+// Matches `product` = x / 2 (1 + erf(x / sqrt(2))) or x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) in f32, with
+// factors in any order and the polynomial in any form.
 std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product);
 
-// Whether `power` is exp(x - m) with m the greatest x: of a softmax.
-bool IsPowerBelowGreatest(const KernelPlan& plan, const Expr& power);
+// Whether `power` is exp(x - max(x)), as in a softmax.
+bool IsExpMinusMax(const KernelPlan& plan, const Expr& power);
 
-// Whether `quotient` is exp(x - m) / s with m the greatest x and s the sum of all exp(x - m) over the same axes: s is
-// at least 1 and at most their number, or NaN.
+// Whether `quotient` is exp(x - m) / s, with m = max(x) and s the sum of exp(x - m) over the same axes. Then 1 <= s <=
+// number of elements, or s is NaN.
 bool IsSoftmaxNormalize(const KernelPlan& plan, const Expr& quotient);
 
 }  // namespace tailor

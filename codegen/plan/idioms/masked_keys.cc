@@ -47,7 +47,7 @@ class Finder {
            ElementToDouble(e.dtype, &e.bits) == -std::numeric_limits<double>::infinity();
   }
 
-  // From which key on `condition` is `value`; -1 where that is not known.
+  // The first key from which on `condition` is always `value`; -1 if unknown.
   ExprId EndOfOthers(ExprId condition, bool value) {
     const Expr e = plan_.exprs[condition];
     if (IsOp(condition, OpKind::kNot)) return EndOfOthers(e.args[0], !value);
@@ -71,7 +71,7 @@ class Finder {
     }
   }
 
-  // n < bound is false from `bound` on, bound < n true from bound + 1 on.
+  // n < bound is false from `bound` on; bound < n is true from bound + 1 on.
   ExprId EndOfLess(ExprId less, ExprId more, bool or_equal, bool value) {
     const ExprId key = value ? more : less, bound = value ? less : more;
     std::optional<Position> position = PositionOf(key);
@@ -82,7 +82,7 @@ class Finder {
     return or_equal != value ? Op(OpKind::kAdd, {end, Literal(1)}) : end;
   }
 
-  // n + offset, offset -1 for none.
+  // The index n + offset; offset -1: none.
   struct Position {
     ExprId offset = -1;
   };
@@ -102,7 +102,7 @@ class Finder {
     return std::nullopt;
   }
 
-  // Far beyond all keys is far enough, whatever numbers a tensor has.
+  // Clamps a bound to [-kFar, kFar], so that later sums cannot overflow; both ends are beyond all keys.
   ExprId Clamped(ExprId id) {
     constexpr int64_t kFar = int64_t{1} << 40;
     return Op(OpKind::kMax, {Op(OpKind::kMin, {id, Literal(kFar)}), Literal(-kFar)});
@@ -115,7 +115,7 @@ class Finder {
     return plan_.Add({.kind = ExprKind::kLiteral, .dtype = DType::kI64, .bits = static_cast<uint64_t>(value)});
   }
 
-  // `id` with `by` in the place of `part`.
+  // `id` with every `part` replaced by `by`.
   ExprId With(ExprId id, ExprId part, ExprId by) {
     std::map<ExprId, ExprId> known = {{part, by}};
     return With(id, known);

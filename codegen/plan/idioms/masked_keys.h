@@ -1,6 +1,6 @@
-// Which keys of an attention a mask hides, read off its scores: `select(n <= m + c, x, h)` is h for keys beyond m + c,
-// whatever x is. Masks are told by their comparison of the key's number with anything else, never by a name: causal
-// ones, with or without a past, and those of sequences of some length.
+// Finds the masked keys of an attention from its scores: `select(n <= m + c, x, h)` is h for keys beyond m + c,
+// whatever x is. Masks are recognized by a comparison of the key index with another expression: causal masks, with or
+// without past keys, and sequence lengths.
 #ifndef TAILOR_CODEGEN_PLAN_IDIOMS_MASKED_KEYS_H_
 #define TAILOR_CODEGEN_PLAN_IDIOMS_MASKED_KEYS_H_
 
@@ -11,15 +11,15 @@
 namespace tailor {
 
 struct MaskedKeys {
-  // i64, of the row (batch, m): keys from there on are hidden, where there are at most 2^31 keys, whose numbers i32
-  // holds. It may be negative, or beyond the last key.
+  // i64, per row (batch, m): keys from `end` on are masked, if there are at most 2^31 keys (i32 indices). May be
+  // negative or beyond the last key.
   ExprId end;
-  bool never;    // that score is -inf
-  ExprId score;  // what Attention::score is for those: in it, no factor is read
+  bool never;    // the score of masked keys is -inf
+  ExprId score;  // Attention::score of masked keys; it reads no factor
 };
 
-// Nothing where no part of the scores has that form; where a key's weight is more than its exponential, since the
-// weight of a hidden key could be NaN; and where reading a hidden key may be a fault. Adds expressions to `plan`.
+// nullopt in three cases: no part of the scores has that form; a key's weight is more than its exponential (the weight
+// of a masked key could be NaN); or reading a masked key may fault. Adds expressions to `plan`.
 std::optional<MaskedKeys> FindMaskedKeys(KernelPlan& plan, const Attention& attention);
 
 }  // namespace tailor

@@ -425,9 +425,9 @@ TEST(Compile, OutputsInDonatedMemoryAreThereOnAllMachines) {
   EXPECT_EQ(gpu->program.outputs[0].memory_of, -1);
   ASSERT_TRUE(both.ok()) << both.status();
   EXPECT_EQ(both->program.outputs[0].memory_of, 0);
-  EXPECT_THAT(both->program.variants[0].outputs_apart, testing::IsEmpty());
-  EXPECT_THAT(both->program.variants.back().outputs_apart, testing::ElementsAre(0));
-  EXPECT_THAT(gpu->program.variants[0].outputs_apart, testing::IsEmpty());
+  EXPECT_THAT(both->program.variants[0].outputs_to_copy, testing::IsEmpty());
+  EXPECT_THAT(both->program.variants.back().outputs_to_copy, testing::ElementsAre(0));
+  EXPECT_THAT(gpu->program.variants[0].outputs_to_copy, testing::IsEmpty());
 }
 
 TEST(Compile, UnknownTargetIsNamed) {

@@ -1,5 +1,5 @@
-// Chains of matmul, rows and matmul become one plan where the algebra of the rows allows it; else their kernels stay
-// apart, and the refusal says why.
+// Chains of matmul, rows and matmul become one plan if the algebra of the rows allows it; else their kernels stay
+// separate, and the refusal gives the reason.
 #include "codegen/lower/join_attention.h"
 
 #include <string>
@@ -22,7 +22,7 @@ using Mask = AttentionCase::Mask;
 using Layout = AttentionCase::Layout;
 
 const TargetTraits kTraits = {.row_blocks = false,
-                              .joined_dim_size = 128,
+                              .max_attention_row = 128,
                               .rows_in_place = false,
                               .free_index_arithmetic = true,
                               .winograd = false,
@@ -154,13 +154,13 @@ TEST(JoinAttention, WeightsTimesFactorsOfElementsAndRows) {
 
 TEST(JoinAttention, OtherRowsStayApart) {
   EXPECT_EQ(Joined(Replaced(Half({}), "%e = exp %below", "%e = tanh %below")),
-            "the rows take more than a maximum, and the sum of exponentials of what lies below it");
+            "the rows reduce more than max(x) and the sum of exp(x - max(x))");
   EXPECT_EQ(Joined(Replaced(Half({}), "%below = sub %scaled, %top", "%below = sub %dots, %top")),
-            "the rows take more than a maximum, and the sum of exponentials of what lies below it");
+            "the rows reduce more than max(x) and the sum of exp(x - max(x))");
   EXPECT_EQ(Joined(Replaced(Half({}), "%p = div %e, %sum", "%p = div %sum, %e")),
-            "what the rows hand on is not the exponentials times factors of their elements and rows");
+            "the result of the rows is not exp(x - max(x)) times factors of elements or rows");
   EXPECT_EQ(Joined(Replaced(Half({}), "%p = div %e, %sum", "%q1 = div %e, %sum\n  %p = sqrt %q1")),
-            "what the rows hand on is not the exponentials times factors of their elements and rows");
+            "the result of the rows is not exp(x - max(x)) times factors of elements or rows");
 }
 
 TEST(JoinAttention, FactorsThatKernelsCannotHoldStayApart) {

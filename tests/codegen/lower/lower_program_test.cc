@@ -19,7 +19,7 @@ std::string Lowered(const std::string& text, const LowerOptions& options = {}) {
   const std::string host = lowered->programs[0].Text();
   for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
     const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
-    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0 || line.rfind("product", 0) == 0) out += line;
+    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0 || line.rfind("matmul", 0) == 0) out += line;
     at += line.size();
   }
   return out;
@@ -628,7 +628,7 @@ graph @columns(%x: f32[M, 4, K], %w: f32[K, N]) {
 }
 )",
                     {.offer_products = true})
-                .find("product"),
+                .find("matmul"),
             std::string::npos);
 }
 

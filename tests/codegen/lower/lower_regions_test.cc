@@ -1,4 +1,4 @@
-// Host programs of graphs with loops, branches and dim sizes told by data.
+// Host programs of graphs with loops, branches and data-dependent dims.
 #include <string>
 
 #include "codegen/lower/lower_graph.h"
@@ -99,7 +99,7 @@ launch 3 g3_add(in1, out1) dims []
 TEST(LowerRegions, DataDependentStepsAreInTheContinuation) {
   EXPECT_EQ(Programs(R"(
 graph @head(%x: f32[B], %n: i64[]) where B, N in [1, 64] {
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %y = neg %x
   %z = slice %y {starts = [0], sizes = [N]}
   %e = exp %z
@@ -114,7 +114,7 @@ output 0 [B]
 output 2 []
 launch 0 g0_neg(in0, out0) dims [B]
 launch 1 g2_reshape(in1, out2) dims []
-call 0 rest(out0, in1, [B], [in1]) programs 1
+call 0 continuation(out0, in1, [B], [in1]) programs 1
 program 1
 bind B = input 0 dim 0
 bind N = input 3 dim 0
@@ -155,7 +155,7 @@ output 0 [B, S]
 alloc w0 = 4*B*S live [0, 1]
 call 0 if %2#0(in1) condition in0 programs 1, 2 results w0, grown 0
 launch 0 g2_reshape(w0, out0) dims [B*S, B, S]
-call 1 rest(r0.1) programs 3
+call 1 continuation(r0.1) programs 3
 program 1
 bind M = input 0 dim 0
 bind N = input 0 dim 1
@@ -202,7 +202,7 @@ graph @g(%x: f32[B]) {
             "equates it with other symbols (broadcast %b has size M) [tailor/node='y']");
   EXPECT_EQ(Programs(R"(
 graph @g(%x: f32[B], %n: i64[]) {
-  %m = bind %n {dim size = [B]}
+  %m = bind %n {extent = [B]}
   return %m
 }
 )"),

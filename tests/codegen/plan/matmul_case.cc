@@ -51,7 +51,7 @@ class PlanBuilder {
       value = Op(OpKind::kAdd, {value, Load(residual, out_axes)});
     }
     plan_.stages.push_back({.axes = {}, .statements = {Statement{out, Indices(out_axes), value}}});
-    plan_.name = "product";
+    plan_.name = "matmul";
     plan_.form = ContractionForm{.m = k - 2, .n = k - 1, .k = k};
     return std::move(plan_);
   }
@@ -153,7 +153,7 @@ int64_t Count(const MatmulCaseForm& form, const MatmulCaseSize& size, bool rhs) 
 }
 
 // The right operand in panels. What pads the last panel's columns is not zero here: it must not matter. What pads an
-// odd depth to pairs is, as matmuls rely on. On devices halves of rows swap (HalvesSwap).
+// odd depth to pairs is, as matmuls rely on. On devices halves of rows swap (HasXorSwizzle).
 AlignedMemory Panels(const MatmulCaseForm& form, const MatmulCaseSize& size) {
   const int64_t panels = (size.n + 15) / 16, batch = Count(form, size, true);
   const int64_t step = LayoutOf(form) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
@@ -165,7 +165,7 @@ AlignedMemory Panels(const MatmulCaseForm& form, const MatmulCaseSize& size) {
       for (int64_t first = 0; first < rows; first += step) {
         for (int64_t place = 0; place < 16; ++place) {
           for (int64_t k = first; k < first + step; ++k, to += SizeOf(form.dtype)) {
-            const bool swapped = !form.pairs && HalvesSwap(form.dtype) && k / 4 % 2 == 1;
+            const bool swapped = !form.pairs && HasXorSwizzle(form.dtype) && k / 4 % 2 == 1;
             const int64_t n = p * 16 + (swapped ? (place + 8) % 16 : place);
             const double inside = n < size.n ? Element(1, (b * size.k + k) * size.n + n) : NAN;
             Write(form.dtype, to, k < size.k ? inside : 0);

@@ -44,7 +44,7 @@ TEST(VerifyKernelPlan, SaysWhatIsWrong) {
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = b0[a0, a1]\n"),
             "kernel plan : stage 1, statement 0: an axis is out of scope");
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = cast<f16>(b2[])\n"),
-            "kernel plan : stage 1, statement 0: the buffer has another dtype than what is stored");
+            "kernel plan : stage 1, statement 0: the buffer's dtype differs from that of the stored value");
   EXPECT_EQ(
       ProblemOf(
           "kernel axes [a0: 9 parallel]\n  in b0: f32[8]\n  out b1: f32[9]\n  stage over []\n    b1[a0] = b0[a0]\n"),
@@ -52,7 +52,7 @@ TEST(VerifyKernelPlan, SaysWhatIsWrong) {
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b0[a0, 0] = b2[]\n"),
             "kernel plan : stage 1, statement 0: it stores to an input");
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = add<f16>(b2[], b2[])\n"),
-            "kernel plan : expression 4: its dtype is not what its op gives");
+            "kernel plan : expression 4: its dtype is not the result dtype of its op");
   EXPECT_EQ(ProblemOf("kernel axes [a0: 4 tile, a1: 4 parallel]\n"),
             "kernel plan : a1: a parallel axis lies inside another");
   EXPECT_EQ(ProblemOf("kernel axes [a0: 4 contract]\n  in b0: f32[4]\n  out b1: f32[]\n  stage over [a0]\n"

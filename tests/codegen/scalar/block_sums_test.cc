@@ -1,6 +1,6 @@
-// Sums lose few digits, however many elements they have (docs/ops.md): on every device under test, of every type of
-// float, along every axis, held against long double. Elements of one value round the same way again and again: what one
-// chain of additions loses with them grows with the square of its length.
+// The error of sums stays within the bounds of docs/ops.md at any number of elements: on every device under test, for
+// every float type and axis, against long double. Equal elements all round the same way: with them the error of one
+// chain of additions grows with the square of its length.
 #include <algorithm>
 #include <cmath>
 #include <limits>

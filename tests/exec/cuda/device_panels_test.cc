@@ -70,8 +70,8 @@ TEST(DevicePanels, ArePlainRowByRow) {
   const std::vector<uint16_t> words =
       OnDevice(DType::kF16, ConstantLayout::kPanels16, kDepth, kWidth, Panels(kDepth, kWidth, false));
   std::vector<uint16_t> plain(kDepth * kWidth);
-  PlainOfPanels(std::as_bytes(std::span(words)).data(), DType::kF16, kDepth, kWidth,
-                std::as_writable_bytes(std::span(plain)).data());
+  UnpackPanels(std::as_bytes(std::span(words)).data(), DType::kF16, kDepth, kWidth,
+               std::as_writable_bytes(std::span(plain)).data());
   for (int k = 0; k < kDepth; ++k) {
     for (int n = 0; n < kWidth; ++n) EXPECT_EQ(plain[k * kWidth + n], Number(k, n)) << k << ", " << n;
   }

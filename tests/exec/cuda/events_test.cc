@@ -1,4 +1,4 @@
-// How runs in flight are waited for, and put in order with other work.
+// Waiting for asynchronous runs, and ordering them with other work by events.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -142,7 +142,7 @@ TEST_F(CudaEventsTest, RunsFollowTheHostsEvents) {
   ASSERT_EQ(driver.MemcpyHtoDAsync(reinterpret_cast<cuda::Address>(on_device.data()), x.data(), x.size() * 4, stream),
             cuda::kSuccess);
   ASSERT_EQ(driver.EventRecord(event, stream), cuda::kSuccess);
-  ASSERT_EQ(Text(session_->Follow(event)), "OK");
+  ASSERT_EQ(Text(session_->WaitForEvent(event)), "OK");
   ASSERT_EQ(Run(&b), "OK");
   ASSERT_EQ(Text(session_->Wait()), "OK");
   EXPECT_EQ(b.total, b.Totals());
@@ -170,15 +170,16 @@ TEST_F(CudaEventsTest, OtherWorkFollowsRuns) {
 TEST_F(CudaEventsTest, EventsThatAreNoneAreNamed) {
   TAILOR_NEEDS_FAKE_DRIVER("others crash on events that are none");
   EXPECT_EQ(Text(session_->Record(this)), "13: cuEventRecord for a run on device 0: an unknown error (400)");
-  EXPECT_EQ(Text(session_->Follow(this)), "13: cuStreamWaitEvent for a run on device 0: CUDA_ERROR_INVALID_VALUE (1)");
+  EXPECT_EQ(Text(session_->WaitForEvent(this)),
+            "13: cuStreamWaitEvent for a run on device 0: CUDA_ERROR_INVALID_VALUE (1)");
 }
 
 TEST_F(CudaEventsTest, MistakesAreNamed) {
-  EXPECT_EQ(Text(session_->Follow(nullptr)), "3: event is null");
+  EXPECT_EQ(Text(session_->WaitForEvent(nullptr)), "3: event is null");
   EXPECT_EQ(Text(session_->Record(nullptr)), "3: event is null");
   ASSERT_EQ(Load({DeviceChoice::kCpu, 0}), "OK");
   ASSERT_EQ(Open(), "OK");
-  EXPECT_EQ(Text(session_->Follow(this)), "3: event is given, but the executable runs on the CPU");
+  EXPECT_EQ(Text(session_->WaitForEvent(this)), "3: event is given, but the executable runs on the CPU");
   bool done = false;
   EXPECT_EQ(Poll(&done), "OK");
   EXPECT_TRUE(done);

@@ -370,7 +370,7 @@ TEST_F(CudaSessionTest, ADonatedInputsMemoryTakesTheOutput) {
 TEST_F(CudaSessionTest, WhatIsWrittenApartIsCopiedToTheDonatedInput) {
   program_.inputs[0].donated = true;
   program_.outputs[0].memory_of = 0;
-  program_.variants[0].outputs_apart = {0};
+  program_.variants[0].outputs_to_copy = {0};
   Make();
   for (int64_t rows : {6, 0, 40}) {
     SampleBuffers b(rows);

@@ -1,4 +1,4 @@
-// cuBLASLt, where this machine has it: the matmuls that Tailor's are held against. Found at run time.
+// cuBLASLt, the peer of Tailor's matmuls, if this machine has it. Found at run time.
 #ifndef TAILOR_TESTS_GPU_MEASURE_CUBLAS_LT_H_
 #define TAILOR_TESTS_GPU_MEASURE_CUBLAS_LT_H_
 

@@ -1,5 +1,5 @@
-// The first GPU of the machine, one stream of it, and what its work takes. Its primary context, retained, is the
-// measuring thread's. Threads: one.
+// The first GPU of the machine, one of its streams, and the time of work in it. The measuring thread retains its
+// primary context. Threads: one.
 #ifndef TAILOR_TESTS_GPU_MEASURE_GPU_H_
 #define TAILOR_TESTS_GPU_MEASURE_GPU_H_
 

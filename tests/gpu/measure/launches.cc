@@ -1,4 +1,4 @@
-// What a launch costs the host, one by one and in a CUDA graph, beside the driver's own launch of a like kernel.
+// Host time of launches, one by one and in a CUDA graph, beside the driver's own launch of a similar kernel.
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-// Matmuls in bf16 with constant right operands, beside cuBLASLt.
+// Matmuls in bf16 with a constant rhs, beside cuBLASLt.
 #include <bit>
 #include <cmath>
 

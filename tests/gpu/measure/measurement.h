@@ -1,4 +1,4 @@
-// What is measured on a GPU, by kind and dim sizes: "softmax/1024x1024", "dot_bf16/512x1024x1024/nt".
+// Measurements on a GPU, by kind and dim sizes: "softmax/1024x1024", "dot_bf16/512x1024x1024/nt".
 #ifndef TAILOR_TESTS_GPU_MEASURE_MEASUREMENT_H_
 #define TAILOR_TESTS_GPU_MEASURE_MEASUREMENT_H_
 

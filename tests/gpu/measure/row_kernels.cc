@@ -1,4 +1,4 @@
-// Kernels that memory limits: rows of f32, and the copy that they are held against.
+// Memory-bound kernels: rows of f32, beside a copy.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -6,8 +6,8 @@ use std::ptr;
 use super::{sys, DimSize, Value};
 use crate::{invalid, Result};
 
-/// How windows lie over the spatial dims of x `[N, C, D...]`, those after the second. Each list has an entry for each of
-/// them or none: strides and dilations 1, no padding.
+/// Windows over the spatial dims of x `[N, C, D...]`, those after the second. Each list has an entry for each of them, or
+/// none: strides and dilations 1, no padding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spatial<'a> {
     pub strides: &'a [i64],
@@ -90,7 +90,7 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// The largest element of each window of `sizes`, one a spatial dim. Padding is below every element.
+    /// The largest element of each window of `sizes`, one per spatial dim. Padding is below every element.
     pub fn max_pool(self, sizes: &[DimSize], spatial: Spatial<'_>) -> Result<Value<'g>> {
         let sizes = self.graph.dims(sizes)?;
         self.windows(spatial, |graph, options, out| unsafe {
@@ -98,8 +98,8 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// The mean of each window of `sizes`: of the elements of x in it, or with `count_include_pad` of its padding,
-    /// zeros, too.
+    /// The mean of each window of `sizes`: over the elements of x in it, with `count_include_pad` also over its padding,
+    /// zeros.
     pub fn average_pool(
         self,
         sizes: &[DimSize],

@@ -11,19 +11,19 @@ use super::{sys, Graph};
 use crate::sys::tailor_status;
 use crate::{invalid, Device, Executable, Result};
 
-/// What [`CompileOptions::progress`] calls.
+/// The type of [`CompileOptions::progress`].
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
 
-/// How to compile. `CompileOptions { targets: &["host"], ..Default::default() }`.
+/// The options of compiling. `CompileOptions { targets: &["host"], ..Default::default() }`.
 #[derive(Default)]
 pub struct CompileOptions<'a> {
     /// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
-    /// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for products in
+    /// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
     /// bf16 those with instructions for them.
     pub targets: &'a [&'a str],
     /// Threads to compile with; 0: as many as there are cores.
     pub threads: u64,
-    /// Called with the phase and the share done; `false` cancels, which gives `CANCELLED`. It must leave the graph alone:
+    /// Called with the phase and the share done; `false` cancels, which gives `CANCELLED`. It must not use the graph:
     /// calls on it fail.
     pub progress: Option<Progress<'a>>,
     /// Ed25519: signs the artifact.
@@ -34,22 +34,22 @@ pub struct CompileOptions<'a> {
     pub max_code_bytes: u64,
     /// Names of inputs whose memory runs may write: [`Tensor::donated`](crate::Tensor::donated).
     pub donated: &'a [&'a str],
-    /// What the executable is to run on; `targets` has one that does ("cuda": all architectures of GPUs).
+    /// The device to run on; `targets` must have one for it ("cuda": all architectures of GPUs).
     pub device: Device,
-    /// On GPUs, factors of products in f32 are rounded to tf32: 10 bits of mantissa, which tensor cores multiply.
+    /// On GPUs, operands of matmuls in f32 are rounded to tf32 (10 bits of mantissa), for tensor cores.
     pub allow_tf32: bool,
-    /// On CPUs, no convolution is by Winograd's algorithm.
+    /// On CPUs, no convolution uses Winograd's algorithm.
     pub direct_convolutions: bool,
     /// Bytes that compiling may take beyond the constants of the graph; 0: no limit. Beyond it compiling is
-    /// `RESOURCE_EXHAUSTED`: by an estimate, or exactly where it is isolated.
+    /// `RESOURCE_EXHAUSTED`: by an estimate, or exactly if isolated.
     pub memory_limit: u64,
-    /// Compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and `progress`
+    /// Compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and `progress`
     /// cancels at once.
     pub isolated: bool,
 }
 
 impl Graph {
-    /// Compiles for all shapes at once and loads the result. The graph may go on growing and be compiled again.
+    /// Compiles for all shapes at once and loads the result. The graph may then grow and be compiled again.
     pub fn compile(&self) -> Result<Executable> {
         self.compile_with(CompileOptions::default())
     }
@@ -122,7 +122,7 @@ type ProgressFunction = unsafe extern "C" fn(*mut c_void, *const c_char, f64) ->
 
 struct Reporter<'a> {
     callback: Option<Progress<'a>>,
-    panic: Option<Box<dyn Any + Send>>, // to go on with where it may unwind
+    panic: Option<Box<dyn Any + Send>>, // to be resumed outside of C code
 }
 
 unsafe extern "C" fn report(user: *mut c_void, phase: *const c_char, done: f64) -> i32 {

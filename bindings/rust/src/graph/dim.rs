@@ -1,4 +1,4 @@
-//! Dim sizes: symbols, and what is computed from them.
+//! Dim sizes: symbols, and expressions over them.
 
 use std::fmt;
 use std::mem;
@@ -7,7 +7,7 @@ use std::ops::{Add, Mul, Sub};
 use super::{chars, sys, Graph};
 use crate::Result;
 
-/// What is known of a symbol beyond its name. Every run checks it; results never depend on `likely`.
+/// The facts of a symbol beyond its name. Every run checks it; results never depend on `likely`.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
     pub min: i64,
@@ -23,7 +23,7 @@ impl Default for Symbol<'_> {
     }
 }
 
-/// A symbol of a graph, or what arithmetic made of some: `(batch * 2)?`, `(2 - batch)?`.
+/// A symbol of a graph, or an expression over symbols: `(batch * 2)?`, `(2 - batch)?`.
 #[derive(Clone, Copy)]
 pub struct Dim<'g> {
     pub(super) graph: &'g Graph,
@@ -87,7 +87,7 @@ impl Graph {
         self.call(|graph| unsafe { sys::tailor_graph_assume_equal(graph, lhs, rhs) })
     }
 
-    /// States that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where `what` is
+    /// States that lhs >= rhs: compilation uses it, every run checks it. Messages name the reason `what`, if it is
     /// not empty: "{what}: height + 2 is 2, but must be at least 3".
     pub fn assume_at_least(&self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>, what: &str) -> Result<()> {
         let (lhs, rhs) = (self.dim_size(lhs.into())?, self.dim_size(rhs.into())?);
@@ -128,7 +128,7 @@ impl<'g> Dim<'g> {
         self.graph.combine(sys::tailor_dim_floordiv, self.into(), rhs.into())
     }
 
-    /// What [`floordiv`](Dim::floordiv) leaves, never negative.
+    /// The remainder of [`floordiv`](Dim::floordiv), never negative.
     pub fn mod_(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_mod, self.into(), rhs.into())
     }
@@ -151,22 +151,22 @@ impl<'g> Dim<'g> {
         self.graph.combine(sys::tailor_dim_truncdiv, self.into(), rhs.into())
     }
 
-    /// What [`truncdiv`](Dim::truncdiv) leaves; it has the sign of `self`.
+    /// The remainder of [`truncdiv`](Dim::truncdiv); it has the sign of `self`.
     pub fn truncmod(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_truncmod, self.into(), rhs.into())
     }
 
-    /// 1 where `self < rhs`, else 0.
+    /// 1 if `self < rhs`, else 0.
     pub fn less(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_less, self.into(), rhs.into())
     }
 
-    /// 1 where the two are equal, else 0.
+    /// 1 if the two are equal, else 0.
     pub fn equal(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_equal, self.into(), rhs.into())
     }
 
-    /// `lhs` where `self`, which is 0 or 1 at every run, is 1; `rhs` where it is 0.
+    /// `lhs` if `self` is 1, `rhs` if it is 0; in every run it is 0 or 1.
     pub fn select(self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         let (lhs, rhs) = (self.graph.dim_size(lhs.into())?, self.graph.dim_size(rhs.into())?);
         self.graph.new_dim(|graph, out| unsafe { sys::tailor_dim_select(graph, self.handle, lhs, rhs, out) })

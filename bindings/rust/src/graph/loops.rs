@@ -1,4 +1,4 @@
-//! What appends loops: recurrent layers, sorting, what keeps some of the elements; and loops and branches themselves.
+//! Loops and branches, and builders of loops: recurrent layers, sorting, selection of elements.
 
 use std::ffi::CString;
 use std::mem;
@@ -8,7 +8,7 @@ use super::builders::handle;
 use super::{handles, sys, DimSize, Graph, Value};
 use crate::{invalid, Result};
 
-/// What a recurrent layer takes besides x, w and r. None of them: zeros, all steps, sigmoid and tanh.
+/// Options of a recurrent layer. Defaults: zeros, all steps, sigmoid and tanh.
 #[derive(Clone, Copy, Default)]
 pub struct Recurrence<'a> {
     /// `[G * H]`, added to x w^T.
@@ -17,11 +17,11 @@ pub struct Recurrence<'a> {
     pub recurrent_bias: Option<Value<'a>>,
     /// `[B, H]`.
     pub initial_h: Option<Value<'a>>,
-    /// `[B, H]`; lstm alone.
+    /// `[B, H]`; only lstm.
     pub initial_c: Option<Value<'a>>,
-    /// i32 or i64 `[B]`: what lies beyond keeps the state and gives 0.
+    /// i32 or i64 `[B]`, the lengths of sequences: steps beyond keep the state and give 0.
     pub lengths: Option<Value<'a>>,
-    /// `[3 * H]`, weights of c in the gates i, o, f; lstm alone.
+    /// `[3 * H]`, weights of c in the gates i, o, f; only lstm.
     pub peepholes: Option<Value<'a>>,
     /// From the last step to the first.
     pub reverse: bool,
@@ -35,7 +35,7 @@ pub struct Recurrence<'a> {
     pub activations: &'a [Activation<'a>],
 }
 
-/// A function of gates by its name in `tailor_recurrence_options`, and its parameters where they are not the usual ones.
+/// A function of gates by its name in `tailor_recurrence_options`, and its parameters if they differ from the defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Activation<'a> {
     pub name: &'a str,
@@ -57,7 +57,7 @@ pub struct Unique<'g> {
 
 impl<'g> Value<'g> {
     /// (y, h) of h' = f(x w^T + h r^T) over the steps of x `[T, B, I]`: y `[T, B, H]` holds the state after each step, h
-    /// `[B, H]` is the last one. w is `[G * H, I]` and r `[G * H, H]`: G blocks of rows, one a gate; here one. f is tanh.
+    /// `[B, H]` is the last one. w is `[G * H, I]` and r `[G * H, H]`: G blocks of rows, one per gate; here G = 1. f is tanh.
     pub fn rnn(self, w: Value<'_>, r: Value<'_>, options: Recurrence<'_>) -> Result<(Value<'g>, Value<'g>)> {
         // SAFETY, here and below: graphs are live, and so are arrays and options for the call; the library checks that
         // values and dims are the graph's.
@@ -136,10 +136,10 @@ impl<'g> Value<'g> {
 }
 
 /// Loops and branches run regions: graphs of their own, whose inputs take the values and whose outputs are the results. A
-/// region has symbols of its own, which are bound from the dim sizes that it gets, and is copied.
+/// region has symbols of its own, which are bound from the dim sizes of its inputs, and is copied.
 ///
-/// `shapes` lists the dim sizes of all results, one after the other. Without any they are inferred; they are needed where
-/// a dim size is known only when the operation has run: it is then a symbol that nothing before uses.
+/// `shapes` lists the dim sizes of all results, one after the other. Without any they are inferred; they are needed if
+/// a dim size is data-dependent: it is then a symbol that nothing before uses.
 impl Graph {
     /// The values after running `body` (values -> values) as long as `condition` (values -> bool `[]`) of them is true.
     pub fn while_(
@@ -157,7 +157,7 @@ impl Graph {
         })
     }
 
-    /// What `then_branch` (values -> results) returns where `condition`, a bool `[]`, is true, else `else_branch`.
+    /// The results of `then_branch` (values -> results) if `condition`, a bool `[]`, is true, else of `else_branch`.
     pub fn if_(
         &self,
         condition: Value<'_>,

@@ -711,8 +711,8 @@ impl<'g> Value<'g> {
     /// with `interior` of them between its neighbours, all equal to value; negative low and high crop. An
     /// empty dim has no neighbours.
     ///
-    /// - Shapes: value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) +
-    ///   high; every run checks that it is not negative.
+    /// - Shapes: value has rank 0. A dim of size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+    ///   every run checks that it is not negative.
     /// - Types: any; all operands and the result alike.
     pub fn pad(self, value: impl Into<Operand>, low: &[DimSize], high: &[DimSize]) -> Result<Value<'g>> {
         self.pad_with(value, low, high, PadOptions::default())
@@ -832,8 +832,8 @@ impl<'g> Value<'g> {
 
     /// `bind(count, extent)`: bind(count, extent).
     ///
-    /// - Shapes: count and the result have rank 0. `dim size` is one symbol that no input has: from here on
-    ///   it has count's value, which every run checks against the symbol's range.
+    /// - Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it
+    ///   has count's value, which every run checks against the symbol's range.
     /// - Types: i64; the result alike.
     pub fn bind(self, extent: &[DimSize]) -> Result<Value<'g>> {
         let extent = self.graph.dims(extent)?;

@@ -1,4 +1,4 @@
-//! Tensors of a graph: what is known of them, and operators.
+//! Tensors of a graph: their types, and operators.
 
 use std::fmt;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
@@ -70,7 +70,7 @@ impl<'g> Value<'g> {
         Ok(self.graph.type_of(self)?.1)
     }
 
-    /// Names the value, for messages, dumps and traces; gives it back. An input keeps its own name.
+    /// Names the value, for messages, dumps and traces; returns it. An input keeps its own name.
     pub fn named(self, name: &str) -> Result<Value<'g>> {
         // SAFETY: the graph is live, and so is the text for the call.
         self.graph.call(|graph| unsafe { sys::tailor_graph_set_name(graph, self.handle, chars(name), name.len()) })?;

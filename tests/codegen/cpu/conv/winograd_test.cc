@@ -1,4 +1,4 @@
-// Which convolutions lowering gives to Winograd's algorithm, and how their matmuls are cut.
+// Which convolutions lowering gives to Winograd's algorithm, and the tiling of their matmuls.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Mirrors codegen/cpu/gemm/emit_contraction.cc: products of every form against a naive double reference.
+// Mirrors codegen/cpu/gemm/emit_contraction.cc: matmuls of every form against a naive double reference.
 #include <algorithm>
 #include <random>
 

@@ -30,9 +30,9 @@ Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::v
   if (tilings != nullptr) schedule_.tile.tilings = *tilings;
   schedule_.tile.chooses |= !schedule_.tile.tilings.empty();
   llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>("product", context);
+  auto module = std::make_unique<llvm::Module>("matmul", context);
   const EmitTarget emit = EmitTarget::Of(target.traits);
-  absl::Status emitted = EmitContraction(plan_, schedule_, emit, "product", *module);
+  absl::Status emitted = EmitContraction(plan_, schedule_, emit, "matmul", *module);
   EXPECT_TRUE(emitted.ok()) << emitted;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompileIr(std::move(module), target));

@@ -1,4 +1,4 @@
-#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/pipelined_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -246,7 +246,7 @@ TYPED_TEST(SpecialRows, ChangeNoOther) {
 }
 
 // Those of launches of more than 2^20 elements are not in flight together.
-TEST(RowsInFlight, HaveTheBitsOfRowsAlone) {
+TEST(PipelinedRows, HaveTheBitsOfRowsAlone) {
   constexpr int64_t kColumns = 300, kNear = (1 << 20) / kColumns;
   const std::vector<float> x = Random<float>((kNear + 1) * kColumns);
   const auto rows = [&](int64_t first, int64_t end) {
@@ -276,7 +276,7 @@ TEST(RowsInFlight, HaveTheBitsOfRowsAlone) {
 }
 
 // Of rows that are found by index, and of elements that are.
-TEST(RowsInFlight, ReportAnIndexOutOfRangeInAnyRow) {
+TEST(PipelinedRows, ReportAnIndexOutOfRangeInAnyRow) {
   constexpr int64_t kEntries = 50;
   const std::string powers = R"(
   %m = reduce_max %z {axes = [1], keep_dims = 1}

@@ -1,4 +1,4 @@
-// What attention kernels read of device memory, as the emulator counts it: a causal mask leaves out the keys that no
+// Device memory that attention kernels read, as the emulator counts it: a causal mask leaves out the keys that no
 // row of a block sees. These are figures of docs/decisions/attention-on-gpus.md.
 #include <cmath>
 #include <vector>

@@ -1,5 +1,5 @@
-// What becomes of versions with which the assembler finds fault; and of programs, with an assembler that says what a
-// test has it say.
+// Versions that spill or that the assembler rejects, and programs with them; the assembler is a fake whose log a test
+// sets.
 #include "codegen/cuda/backend/retry_on_spill.h"
 
 #include <unistd.h>
@@ -50,22 +50,22 @@ CudaVersion Guarded(CudaVersion version) {
   return version;
 }
 
-constexpr auto kMatrix = MatmulTile::Kind::kMatrix, kWarpgroup = MatmulTile::Kind::kWarpgroup;
-const CudaVersion kLarge = Tile(kMatrix, 128, 128), kSmall = Tile(kMatrix, 64, 64);
+constexpr auto kMma = MatmulTile::Kind::kMma, kWarpgroup = MatmulTile::Kind::kWarpgroup;
+const CudaVersion kLarge = Tile(kMma, 128, 128), kSmall = Tile(kMma, 64, 64);
 const CudaVersion kWarpgroups = Tile(kWarpgroup, 128, 128);
 
-TEST(StandsIn, WhatIsChosenByClocksAmongEquals) {
-  EXPECT_TRUE(StandsIn(kSmall, kLarge, /*spills=*/true));
-  EXPECT_FALSE(StandsIn(kLarge, kSmall, true)) << "fewer blocks";
-  EXPECT_TRUE(StandsIn(kSmall, Sharing(kSmall), true));
-  EXPECT_FALSE(StandsIn(Sharing(kSmall), kSmall, true)) << "its blocks meet";
-  EXPECT_TRUE(StandsIn(kSmall, Guarded(kSmall), true));
-  EXPECT_FALSE(StandsIn(Guarded(kSmall), kSmall, true)) << "other shapes";
-  EXPECT_FALSE(StandsIn(kSmall, kWarpgroups, true)) << "other instructions";
-  EXPECT_TRUE(StandsIn(kSmall, kWarpgroups, false)) << "which cannot be slower";
+TEST(Replaces, WhatIsChosenByClocksAmongEquals) {
+  EXPECT_TRUE(Replaces(kSmall, kLarge, /*spills=*/true));
+  EXPECT_FALSE(Replaces(kLarge, kSmall, true)) << "fewer blocks";
+  EXPECT_TRUE(Replaces(kSmall, Sharing(kSmall), true));
+  EXPECT_FALSE(Replaces(Sharing(kSmall), kSmall, true)) << "its blocks meet";
+  EXPECT_TRUE(Replaces(kSmall, Guarded(kSmall), true));
+  EXPECT_FALSE(Replaces(Guarded(kSmall), kSmall, true)) << "other shapes";
+  EXPECT_FALSE(Replaces(kSmall, kWarpgroups, true)) << "other instructions";
+  EXPECT_TRUE(Replaces(kSmall, kWarpgroups, false)) << "which cannot be slower";
   CudaVersion few_rows = kLarge;
   few_rows.clocks = 0;
-  EXPECT_FALSE(StandsIn(kSmall, few_rows, true)) << "not chosen by clocks";
+  EXPECT_FALSE(Replaces(kSmall, few_rows, true)) << "not chosen by clocks";
 }
 
 struct Retried {

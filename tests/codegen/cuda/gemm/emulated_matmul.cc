@@ -47,17 +47,17 @@ EmulatedMatmul::EmulatedMatmul(const MatmulCaseForm& form, const std::string& ta
   emulator_ = std::make_unique<SimtEmulator>(module, std::move(options));
 }
 
-SimtDimSize EmulatedMatmul::FindMemory(uint64_t address) const {
+SimtMemoryRange EmulatedMatmul::FindMemory(uint64_t address) const {
   const auto find = [&](const void* data, uint64_t bytes) {
     const auto begin = reinterpret_cast<uint64_t>(data);
-    return address - begin < bytes ? SimtDimSize{begin, begin + bytes} : SimtDimSize{};
+    return address - begin < bytes ? SimtMemoryRange{begin, begin + bytes} : SimtMemoryRange{};
   };
-  if (const SimtDimSize word = find(&grid_sync_->counter, sizeof(grid_sync_->counter)); word.end > 0) return word;
-  if (const SimtDimSize scratch = find(grid_sync_->scratch.data(), grid_sync_->scratch.bytes()); scratch.end > 0) {
+  if (const SimtMemoryRange word = find(&grid_sync_->counter, sizeof(grid_sync_->counter)); word.end > 0) return word;
+  if (const SimtMemoryRange scratch = find(grid_sync_->scratch.data(), grid_sync_->scratch.bytes()); scratch.end > 0) {
     return scratch;
   }
   const auto [begin, end] = memory_->BufferAt(address);
-  return SimtDimSize{begin, end};
+  return SimtMemoryRange{begin, end};
 }
 
 namespace {

@@ -40,7 +40,7 @@ class EmulatedMatmul {
   void ExpectRightAtRandomSizes(std::span<const int64_t> dim_sizes, int count) const;
 
  private:
-  SimtDimSize FindMemory(uint64_t address) const;
+  SimtMemoryRange FindMemory(uint64_t address) const;
 
   MatmulCaseForm form_;
   KernelPlan plan_;

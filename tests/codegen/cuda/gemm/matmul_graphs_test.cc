@@ -1,5 +1,4 @@
-// From a graph to matmuls on a GPU: the kernel that packs a right operand, and the matmul that reads it, one after
-// another in the emulator.
+// From a graph to matmuls on a GPU: the kernel that packs an rhs, then the matmul that reads it, in the emulator.
 #include <random>
 
 #include "codegen/cuda/emit_cuda.h"

@@ -30,7 +30,7 @@ struct Target {
 };
 
 // Tensor cores of both kinds, multiply-adds.
-class SharedMatmul : public testing::TestWithParam<Target> {
+class StreamKMatmul : public testing::TestWithParam<Target> {
  protected:
   MatmulCaseForm Form(MatmulCaseForm form = {}) const {
     form.dtype = GetParam().dtype;
@@ -53,27 +53,27 @@ class SharedMatmul : public testing::TestWithParam<Target> {
   }
 };
 
-TEST_P(SharedMatmul, AnyDimSizesBlocksAndParts) { ExpectRight(Form(), 12); }
-TEST_P(SharedMatmul, Epilogues) {
+TEST_P(StreamKMatmul, AnyDimSizesBlocksAndParts) { ExpectRight(Form(), 12); }
+TEST_P(StreamKMatmul, Epilogues) {
   ExpectRight(Form({.epilogue = true}), 4);
   ExpectRight(Form({.transpose_out = true, .epilogue = true}), 4);
 }
-TEST_P(SharedMatmul, KnownDepths) {
+TEST_P(StreamKMatmul, KnownDepths) {
   ExpectRight(Form({.n = 96, .k = 256}), 3);
   ExpectRight(Form({.k = 136}), 3);
 }
-TEST_P(SharedMatmul, Batches) {
+TEST_P(StreamKMatmul, Batches) {
   ExpectRight(Form({.batch = {kDynamic}, .rhs_has_batch = {true}}), 4);
   ExpectRight(Form({.batch = {2, kDynamic}, .rhs_has_batch = {false, true}, .epilogue = true}), 3);
 }
-TEST_P(SharedMatmul, LeftOperandsOfAnyStride) {
+TEST_P(StreamKMatmul, LeftOperandsOfAnyStride) {
   ExpectRight(Form({.transpose_lhs = true}), 4);
   ExpectRight(Form({.batch = {kDynamic, 3}, .rhs_has_batch = {true, true}, .heads = true}), 3);
 }
 
 // One tile in as many parts as there are steps, all tiles in turns and a rest, no rest at all, parts longer than a
 // tile.
-TEST_P(SharedMatmul, EveryTiling) {
+TEST_P(StreamKMatmul, EveryTiling) {
   const EmulatedMatmul matmul(Form(), GetParam().name);
   for (const MatmulCaseSize& size :
        {MatmulCaseSize{.m = 30, .n = 40, .k = 200}, MatmulCaseSize{.m = 130, .n = 70, .k = 70}}) {
@@ -87,7 +87,7 @@ TEST_P(SharedMatmul, EveryTiling) {
 }
 
 // Callers' tensors are aligned to their elements alone.
-TEST_P(SharedMatmul, ALeftOperandThatIsNotAligned) {
+TEST_P(StreamKMatmul, ALeftOperandThatIsNotAligned) {
   const EmulatedMatmul matmul(Form(), GetParam().name);
   const MatmulCaseSize size{.batch = {}, .m = 65, .n = 140, .k = 200};
   ForShared(matmul, [&](int version) {
@@ -98,7 +98,7 @@ TEST_P(SharedMatmul, ALeftOperandThatIsNotAligned) {
 }
 
 // What the emulator finds of a kernel that adds what no barrier says is there.
-TEST_P(SharedMatmul, BlocksThatDoNotMeetAreFound) {
+TEST_P(StreamKMatmul, BlocksThatDoNotMeetAreFound) {
   const EmulatedMatmul matmul(Form(), GetParam().name, /*forgotten=*/"grid_barrier");
   const MatmulCaseSize size{.batch = {}, .m = 64, .n = 64, .k = 304};
   ForShared(matmul, [&](int version) {
@@ -109,7 +109,7 @@ TEST_P(SharedMatmul, BlocksThatDoNotMeetAreFound) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, SharedMatmul,
+INSTANTIATE_TEST_SUITE_P(Cuda, StreamKMatmul,
                          testing::Values(Target{"sm_80", DType::kF32}, Target{"sm_80", DType::kF64},
                                          Target{"sm_80", DType::kF16}, Target{"sm_80", DType::kBF16},
                                          Target{"simt", DType::kBF16}),

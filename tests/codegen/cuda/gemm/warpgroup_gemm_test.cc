@@ -1,4 +1,4 @@
-// Matmuls on warpgroups (wgmma, boxes of tensors), run thread by thread on the host.
+// Matmuls on warpgroups (wgmma, TMA copies), run thread by thread on the host.
 #include <functional>
 #include <iterator>
 

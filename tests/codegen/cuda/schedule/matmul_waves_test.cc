@@ -1,6 +1,6 @@
-// What the wave model says of matmuls whose last turn does not fill a GPU: one tile for the whole plane, the plane cut
-// in two with a tile for each part (pattern II of MikPoly, section 3.4), tiles that all blocks share along K
-// (stream-K). The table is that of docs/decisions/gpu-matmuls.md.
+// Predictions of the wave model for matmuls whose last wave does not fill a GPU: one tile for the whole plane; the
+// plane split in two with a tile for each part (pattern II of MikPoly, section 3.4); Stream-K. The table is that of
+// docs/decisions/gpu-matmuls.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -116,7 +116,7 @@ int PowersBelowTheGreatest(const std::string& inputs, const std::string& body) {
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   int powers = 0;
   for (const KernelPlan& plan : lowered->kernels) {
-    powers += Count(plan, [&](const Expr& e) { return IsPowerBelowGreatest(plan, e); });
+    powers += Count(plan, [&](const Expr& e) { return IsExpMinusMax(plan, e); });
   }
   return powers;
 }

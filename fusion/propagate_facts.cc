@@ -1,4 +1,4 @@
-#include "fusion/hand_down_facts.h"
+#include "fusion/propagate_facts.h"
 
 #include <algorithm>
 #include <map>
@@ -11,12 +11,12 @@
 namespace tailor {
 namespace {
 
-// What the region's symbols are over the symbols around it, where that is known.
+// The region's symbols as expressions over the symbols around it, where known.
 std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const Node& node, const Graph& region) {
   const bool loops = node.op == OpKind::kWhile;
   const size_t first = node.op == OpKind::kIf ? 1 : 0;
   std::vector<std::vector<bool>> stable;
-  if (loops) stable = StableDimSizes(*node.regions[1].graph);
+  if (loops) stable = LoopInvariantDims(*node.regions[1].graph);
   std::map<SymbolId, std::vector<DimExpr>> known;
   for (size_t i = 0; i < region.inputs().size(); ++i) {
     const Shape& argument = region.type({region.inputs()[i], 0}).shape;
@@ -34,7 +34,8 @@ std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const 
   return known;
 }
 
-// `info` with what is known of `dim size`. Without a value that fits both, `info` stays: the region checks it when run.
+// `info` narrowed by the facts of `dim_size`. If no value satisfies both, `info` is unchanged and the run-time check
+// fails.
 SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& dim_size) {
   const Range range = facts.RangeOf(dim_size);
   const int64_t min = std::max(info.min, range.min), max = std::min(info.max, range.max);
@@ -51,7 +52,7 @@ SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& dim
 
 }  // namespace
 
-std::vector<std::vector<bool>> StableDimSizes(const Graph& body) {
+std::vector<std::vector<bool>> LoopInvariantDims(const Graph& body) {
   std::vector<std::vector<bool>> stable;
   for (size_t i = 0; i < body.inputs().size(); ++i) {
     const Shape& before = body.type({body.inputs()[i], 0}).shape;
@@ -62,11 +63,11 @@ std::vector<std::vector<bool>> StableDimSizes(const Graph& body) {
   return stable;
 }
 
-absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region) {
-  return HandDownFacts(graph, facts, id, *graph.node(id).regions[region].graph);
+absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region) {
+  return PropagateFacts(graph, facts, id, *graph.node(id).regions[region].graph);
 }
 
-absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& inside) {
+absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& inside) {
   const Node& node = graph.node(id);
   const auto known = KnownSymbols(graph, node, inside);
   const auto settle = [&](SymbolId symbol) {

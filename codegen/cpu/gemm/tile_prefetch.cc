@@ -1,4 +1,4 @@
-#include "codegen/cpu/gemm/tile_fetches.h"
+#include "codegen/cpu/gemm/tile_prefetch.h"
 
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/fetch_line.h"
@@ -14,10 +14,10 @@ constexpr int64_t kLineBytes = 64;
 
 }  // namespace
 
-// Not panels that are known to stay in the first cache. Where elements are widened, the fullest tile has no register
-// left for it.
-bool TileFetches::InMicroKernels(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile,
-                                 int rows) {
+// False for panels that are known to stay in L1. With widened elements the fullest tile has no register left for
+// prefetching.
+bool TilePrefetch::InMicroKernels(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile,
+                                  int rows) {
   constexpr int64_t kSmall = 1 << 16;  // bytes
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange n = range_of(contraction.n), k = range_of(contraction.k);
@@ -26,9 +26,9 @@ bool TileFetches::InMicroKernels(const KernelPlan& plan, const Contraction& cont
   return rows < tile.rows || dtype == contraction.accumulate;
 }
 
-TileFetches::TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction,
-                         const Schedule& schedule, const LhsForm& form, bool depth_blocks, const KernelFrame& frame,
-                         ScalarEmitter& scalars, LhsOperand& lhs, Value* own_ahead)
+TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction,
+                           const Schedule& schedule, const LhsForm& form, bool depth_blocks, const KernelFrame& frame,
+                           ScalarEmitter& scalars, LhsOperand& lhs, Value* own_prefetch_distance)
     : b_(b),
       plan_(plan),
       c_(contraction),
@@ -38,7 +38,7 @@ TileFetches::TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contrac
       frame_(frame),
       scalars_(scalars),
       lhs_(lhs),
-      own_ahead_(own_ahead),
+      own_ahead_(own_prefetch_distance),
       epilogue_runs_(EpilogueRuns(plan, contraction, AlongRows() ? contraction.m : contraction.n)) {
   constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
   Value* results = b_.CreateMul(AxisDimSize(c_.m), AxisDimSize(c_.n), "results");
@@ -46,12 +46,11 @@ TileFetches::TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contrac
   leaves_cache_ = b_.CreateICmpUGE(results, I64(kLargeResult), "leaves.cache");
 }
 
-// A task's lone tile of its panels reads them as fast as it can, and where the machine does not see to it asks for them
-// from a little further on. Of several tiles the first finds them in cache if the tiles before have shared in asking
-// for them; while other rows are still to come with these panels, a tile asks for the next rows instead, unless tables
-// say where those are.
-TileFetches::Ahead TileFetches::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs,
-                                              Value* k, Value* depth) {
+// A task's only tile on its panels prefetches these a little ahead, unless own_ahead_ is 0. Several tiles share the
+// prefetch of the next panels, so that the first tile there finds them in cache. While other rows still use these
+// panels (ends_panels is false), a tile prefetches the next rows instead; with tables their addresses are unknown.
+TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs,
+                                                Value* k, Value* depth) {
   if (!InMicroKernels(plan_, c_, schedule_.tile, 1)) return {rhs.address, I64(0), I64(0)};
   const Ahead own = OwnPanels(tile, rhs, k), next = NextPanels(tile, rhs, k, depth),
               rows = form_.tables ? Ahead{rhs.address, I64(0), I64(1)} : NextRows(tile, k, depth);
@@ -62,16 +61,16 @@ TileFetches::Ahead TileFetches::InMicroKernel(const MatmulTile& tile, const Task
   return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
 }
 
-TileFetches::Ahead TileFetches::OwnPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k) {
-  constexpr int64_t kAlmostNothing = 1;  // a line of its own for every 64 k
+TilePrefetch::Ahead TilePrefetch::OwnPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k) {
+  constexpr int64_t kAlmostNothing = 1;  // byte per k: one line per 64 k
   Value* none = b_.CreateICmpEQ(own_ahead_, I64(0), "none.ahead");
   Value* step = b_.CreateSelect(none, I64(kAlmostNothing), I64(kPanelColumns * RhsBytes()), "own.step");
   Value* address = PanelElement(rhs, tile.panel, b_.CreateAdd(k, own_ahead_), "own.panels.ahead");
   return {address, PanelStrideBytes(rhs), step};
 }
 
-// This tile's share of the panels after these, or of these where the next part of K is next.
-TileFetches::Ahead TileFetches::NextPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k, Value* depth) {
+// This tile's share of the next panels, or of the same panels in the next part of K.
+TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k, Value* depth) {
   Value* panel = b_.CreateAdd(tile.panel, tile.panels);
   Value* row = I64(0);
   if (depth_blocks_) {
@@ -86,8 +85,8 @@ TileFetches::Ahead TileFetches::NextPanels(const MatmulTile& tile, const PackedR
   return {b_.CreateGEP(b_.getInt8Ty(), address, share, "share.ahead"), PanelStrideBytes(rhs), step};
 }
 
-// Rows that follow one another in memory are one run of it, of which the parts of K ask for parts.
-TileFetches::Ahead TileFetches::NextRows(const MatmulTile& tile, Value* k, Value* depth) {
+// Rows that are consecutive in memory form one run; each part of K prefetches a part of it.
+TilePrefetch::Ahead TilePrefetch::NextRows(const MatmulTile& tile, Value* k, Value* depth) {
   if (IsUnitStride(plan_, form_.row_coefficients)) return NextColumns(tile, k);
   constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
   Value* step = b_.CreateLShr(I64(kBytes), FloorLog2(tile.panels), "step");
@@ -96,15 +95,15 @@ TileFetches::Ahead TileFetches::NextRows(const MatmulTile& tile, Value* k, Value
   return {address, b_.CreateMul(depth, step), step};
 }
 
-// Rows that lie across memory: at each k the line that comes after this tile's.
-TileFetches::Ahead TileFetches::NextColumns(const MatmulTile& tile, Value* k) {
+// Unit stride along m: at each k, the line after this tile's.
+TilePrefetch::Ahead TilePrefetch::NextColumns(const MatmulTile& tile, Value* k) {
   Value* here = lhs_.AddressOf(tile.row, k);
   Value* address = b_.CreateGEP(b_.getInt8Ty(), here, I64(kLineBytes), "columns.ahead");
   Value* step = b_.CreatePtrDiff(b_.getInt8Ty(), lhs_.AddressOf(tile.row, b_.CreateAdd(k, I64(1))), here, "step");
   return {address, I64(0), step};
 }
 
-void TileFetches::EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, Value* last) {
+void TilePrefetch::EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, Value* last) {
   if (epilogue_runs_.empty()) return;
   EmitIf(b_, b_.CreateAnd(leaves_cache_, last), "prefetch", [&] {
     Value* first_column = b_.CreateMul(tile.panel, I64(kPanelColumns), "n");
@@ -120,8 +119,8 @@ void TileFetches::EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, 
   });
 }
 
-// The epilogue comes after all tiles and runs along the task's rows: each tile asks for some of the columns.
-void TileFetches::EmitColumns(const MatmulTile& tile, const TaskRows& task, Value* first_column) {
+// The epilogue runs after all tiles, along the task's rows: each tile prefetches some of the columns.
+void TilePrefetch::EmitColumns(const MatmulTile& tile, const TaskRows& task, Value* first_column) {
   Value* columns = b_.CreateMul(tile.panels, I64(kPanelColumns), "columns");
   const auto share = [&](Value* tiles) {
     return b_.CreateAdd(first_column, b_.CreateUDiv(b_.CreateMul(tiles, columns), tile.tiles), "share");
@@ -137,8 +136,8 @@ void TileFetches::EmitColumns(const MatmulTile& tile, const TaskRows& task, Valu
   });
 }
 
-// Asks for the lines of `bytes` from where `access` is on.
-void TileFetches::EmitRun(const Expr& access, Value* bytes) {
+// Prefetches the lines of `bytes` bytes from the address of `access` on.
+void TilePrefetch::EmitRun(const Expr& access, Value* bytes) {
   const Buffer& buffer = plan_.buffers[access.ref];
   Value* offset = I64(0);  // row-major, in elements
   for (size_t d = 0; d < access.args.size(); ++d) {
@@ -148,18 +147,18 @@ void TileFetches::EmitRun(const Expr& access, Value* bytes) {
   llvm::Type* element = MemoryType(b_.getContext(), buffer.dtype, 1);
   Value* address = b_.CreateInBoundsGEP(element, frame_.buffers[access.ref], offset, "touched");
   EmitLoop(b_, I64(0), bytes, kLineBytes, "prefetch.line",
-           [&](Value* byte) { EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), address, byte, "line")); });
+           [&](Value* byte) { EmitPrefetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), address, byte, "line")); });
 }
 
-// Row `row` of a panel, which may lie beyond the operand.
-Value* TileFetches::PanelElement(const PackedRhs& rhs, Value* panel, Value* row, const char* name) {
+// Address of row `row` of a panel; may lie beyond the operand.
+Value* TilePrefetch::PanelElement(const PackedRhs& rhs, Value* panel, Value* row, const char* name) {
   Value* offset = b_.CreateAdd(b_.CreateMul(panel, rhs.stride), b_.CreateMul(row, I64(kPanelColumns)));
   return b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[c_.rhs.ref].dtype, 1), rhs.address, offset, name);
 }
 
-Value* TileFetches::PanelStrideBytes(const PackedRhs& rhs) { return b_.CreateMul(rhs.stride, I64(RhsBytes())); }
+Value* TilePrefetch::PanelStrideBytes(const PackedRhs& rhs) { return b_.CreateMul(rhs.stride, I64(RhsBytes())); }
 
-Value* TileFetches::FloorLog2(Value* value) {
+Value* TilePrefetch::FloorLog2(Value* value) {
   Value* zeros = b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {value, b_.getTrue()});
   return b_.CreateSub(I64(63), zeros, "log2");
 }

@@ -1,4 +1,4 @@
-#include "codegen/cuda/attention/element_attention.h"
+#include "codegen/cuda/attention/simt_attention.h"
 
 #include "codegen/cuda/device_ir/device_ops.h"
 #include "codegen/cuda/device_ir/unroll.h"
@@ -13,7 +13,7 @@ constexpr int kRows = 4, kSharers = 8, kFour = 4;
 
 }  // namespace
 
-AttentionKernel::Lane ElementAttention::LaneOf(AttentionFrame& frame) {
+AttentionKernel::Lane SimtAttention::LaneOf(AttentionFrame& frame) {
   llvm::IRBuilderBase& b = frame.b;
   Value* member = b.CreateAnd(frame.thread, kSharers - 1, "member");
   Value* first = b.CreateMul(b.CreateAnd(b.CreateLShr(frame.thread, 3), 3), frame.I32(kRows), "group.row");
@@ -31,13 +31,13 @@ AttentionKernel::Lane ElementAttention::LaneOf(AttentionFrame& frame) {
   return lane;
 }
 
-ElementAttention::ElementAttention(AttentionFrame& frame) : AttentionKernel(frame, LaneOf(frame)) {
+SimtAttention::SimtAttention(AttentionFrame& frame) : AttentionKernel(frame, LaneOf(frame)) {
   Value* warp = b_.CreateLShr(f_.thread, 5, "warp");
   Value* before = b_.CreateMul(warp, f_.I32(WarpWeightBytes(tile_)));
   weights_ = f_.Shared(b_.CreateAdd(before, f_.I32(WeightOffset(tile_))));
 }
 
-std::vector<Value*> ElementAttention::EmitFour(Value* from, Value* row, int row_bytes, Value* offset) {
+std::vector<Value*> SimtAttention::EmitFour(Value* from, Value* row, int row_bytes, Value* offset) {
   auto* type = llvm::FixedVectorType::get(b_.getFloatTy(), kFour);
   Value* four = b_.CreateAlignedLoad(type, At(from, row, row_bytes, offset), llvm::Align(16), "four");
   std::vector<Value*> elements;
@@ -45,15 +45,15 @@ std::vector<Value*> ElementAttention::EmitFour(Value* from, Value* row, int row_
   return elements;
 }
 
-Value* ElementAttention::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
+Value* SimtAttention::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {b_.getFloatTy()}, {x, y, sum}, nullptr, "sum.next");
 }
 
-std::vector<Value*> ElementAttention::EmitQK(Value* keys) {
+std::vector<Value*> SimtAttention::EmitQK(Value* keys) {
   const int row_bytes = StagedRowBytes(tile_.depth, 4), count = tile_.warp_keys() / kSharers;
   Value* query = f_.Shared(f_.I32(QueryOffset(tile_)));
   std::vector<Value*> slots;
-  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenRegister(0, "matmuls"));
+  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenRegister(0, "scores"));
   llvm::BasicBlock* latch = nullptr;
   EmitLoop(b_, b_.getInt64(0), b_.getInt64(tile_.depth), kFour, "depth", [&](Value* d) {
     Value* offset = b_.CreateMul(b_.CreateTrunc(d, b_.getInt32Ty()), f_.I32(4));
@@ -75,12 +75,12 @@ std::vector<Value*> ElementAttention::EmitQK(Value* keys) {
   });
   SetUnroll(latch, 2);
   std::vector<Value*> sums;
-  for (Value* slot : slots) sums.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "matmul"));
+  for (Value* slot : slots) sums.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "score"));
   return sums;
 }
 
 // The warp's lanes exchange weights through shared memory.
-void ElementAttention::EmitPV(Value* values, const std::vector<Value*>& weights) {
+void SimtAttention::EmitPV(Value* values, const std::vector<Value*>& weights) {
   const int weight_bytes = StagedWeightRow(tile_) * 4, row_bytes = StagedRowBytes(tile_.columns, 4);
   const int row_sums = tile_.columns / kSharers;
   for (size_t i = 0; i < weights.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/pipelined_rows.h"
 
 #include <algorithm>
 #include <cassert>
@@ -14,12 +14,11 @@ namespace {
 
 using llvm::Value;
 
-// Turns, one for each row, and what a turn leaves to the next: what stages computed of rows, and where those and their
-// row buffers are.
-class RowsInFlight {
+// One turn per row, and the state between turns: locals of the stages, positions of the rows, and their row buffers.
+class PipelinedRows {
  public:
-  RowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
-               TaskDigits& digits, StageLoops& loops)
+  PipelinedRows(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
+                TaskDigits& digits, StageLoops& loops)
       : b_(b), plan_(plan), behind_(schedule.behind), digits_(digits), loops_(loops), axes_(loops.TaskAxes()) {
     assert(schedule.rows > StageLoops::kBefore);
     if (RowBufferSets(plan, schedule) == 1) return;
@@ -33,16 +32,16 @@ class RowsInFlight {
   }
 
   // The first stage of the first row.
-  void EmitFirst() {
+  void EmitPrologue() {
     Begin();
     loops_.Place(loops_.row(StageLoops::kNext), axes_, digits_.Emit());
     loops_.EmitFirstStage();
     Leave(StageLoops::kNext, 1, first_stage_);
   }
 
-  // The stages of the next row after its first, and, in the loops of one of them, the first of the row after, if there
-  // is one, and the last of the row before, if there is one.
-  void EmitTurn(bool with_next, bool with_before) {
+  // The stages of the next row after its first. In the loops of one of them run the first stage of the row after it
+  // (`with_next`) and the last stage of the row before it (`with_before`).
+  void EmitIteration(bool with_next, bool with_before) {
     Advance();
     Take(StageLoops::kHere, first_stage_);
     if (with_before) TakeRowBefore();
@@ -58,8 +57,8 @@ class RowsInFlight {
     for (size_t i = 0; i < here.size(); ++i) Keep(here[i], place_[i]);
   }
 
-  // The last stage of the last row, where that is left.
-  void EmitLast() {
+  // The last stage of the last row, with Schedule::behind.
+  void EmitEpilogue() {
     Advance();
     TakeRowBefore();
     loops_.EmitLastStage();
@@ -68,7 +67,7 @@ class RowsInFlight {
  private:
   using Variables = std::map<int, llvm::AllocaInst*>;
 
-  // A set of row buffers passes from row to row in the order of `sets_`, backwards.
+  // A set of row buffers. In each turn entry i of `sets_` takes over the buffers of entry i + 1, cyclically.
   struct BufferSet {
     int row;
     llvm::AllocaInst* address = nullptr;
@@ -100,7 +99,7 @@ class RowsInFlight {
 
   Value* Kept(llvm::AllocaInst* variable) { return b_.CreateLoad(variable->getAllocatedType(), variable, "kept"); }
 
-  // `row` has been through the first `stages`.
+  // Saves the locals of `row`, which has run its first `stages` stages.
   void Leave(int row, size_t stages, Variables& variables) {
     for (size_t i = 0; i < stages; ++i) {
       const Stage& stage = plan_.stages[i];
@@ -131,14 +130,14 @@ class RowsInFlight {
   StageLoops& loops_;
   const std::vector<int> axes_;
   std::vector<BufferSet> sets_;
-  Variables first_stage_, stages_;        // locals of the next row, and of the row before, by buffer
+  Variables first_stage_, stages_;        // locals by buffer: of the next row, of the row before
   std::vector<llvm::AllocaInst*> place_;  // of the row before, by digit
 };
 
 }  // namespace
 
 int StageToLookAheadIn(const KernelPlan& plan, int lane_axis) {
-  const Stage& first = plan.stages[0];  // no scan is beside reductions
+  const Stage& first = plan.stages[0];  // scans never share a stage with reductions
   const auto is_left = [&](const Statement& s) {
     return IsReduction(plan, s) || (s.reduce_axes.empty() && plan.buffers[s.buffer].kind != BufferKind::kLocal);
   };
@@ -174,15 +173,15 @@ Value* EmitRowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Sc
   Value* last = b.CreateSub(end, one, "last");
   Value* in_flight = b.CreateAnd(allowed, b.CreateICmpSLT(first, last, "several"), "in_flight");
   EmitIf(b, in_flight, "rows", [&] {
-    RowsInFlight rows(b, plan, schedule, scratch, digits, loops);
-    rows.EmitFirst();
-    if (schedule.behind) rows.EmitTurn(/*with_next=*/true, /*with_before=*/false);
+    PipelinedRows rows(b, plan, schedule, scratch, digits, loops);
+    rows.EmitPrologue();
+    if (schedule.behind) rows.EmitIteration(/*with_next=*/true, /*with_before=*/false);
     EmitLoop(b, schedule.behind ? b.CreateAdd(first, one) : first, last, 1, "task",
-             [&](Value*) { rows.EmitTurn(/*with_next=*/true, schedule.behind); });
-    rows.EmitTurn(/*with_next=*/false, schedule.behind);
-    if (schedule.behind) rows.EmitLast();
+             [&](Value*) { rows.EmitIteration(/*with_next=*/true, schedule.behind); });
+    rows.EmitIteration(/*with_next=*/false, schedule.behind);
+    if (schedule.behind) rows.EmitEpilogue();
   });
-  if (HasScratch(plan)) loops.PlaceBuffers(StageLoops::kHere, scratch);  // for those that do not
+  if (HasScratch(plan)) loops.PlaceBuffers(StageLoops::kHere, scratch);  // for rows that are not pipelined
   return b.CreateSelect(in_flight, end, first, "left");
 }
 

@@ -1,10 +1,10 @@
-#include "api/isolated/memory_is_out.h"
+#include "api/isolated/out_of_memory.h"
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 
-// glibc's own.
+// glibc's implementations.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -15,11 +15,11 @@ void* __libc_memalign(size_t alignment, size_t size);
 namespace tailor::isolated {
 namespace {
 
-std::atomic<void (*)()> memory_is_out{nullptr};
+std::atomic<void (*)()> out_of_memory_handler{nullptr};
 
 void* Checked(void* block) {
   if (block == nullptr) [[unlikely]] {
-    if (auto* end = memory_is_out.load()) end();
+    if (auto* end = out_of_memory_handler.load()) end();
     errno = ENOMEM;
   }
   return block;
@@ -27,7 +27,7 @@ void* Checked(void* block) {
 
 }  // namespace
 
-void SetMemoryIsOut(void (*end)()) { memory_is_out.store(end); }
+void SetOutOfMemory(void (*end)()) { out_of_memory_handler.store(end); }
 
 }  // namespace tailor::isolated
 

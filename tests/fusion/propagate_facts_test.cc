@@ -1,4 +1,4 @@
-#include "fusion/hand_down_facts.h"
+#include "fusion/propagate_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@ std::string Told(const std::string& text, int region) {
   if (!graph.ok()) return graph.status().ToString();
   auto facts = ShapeFacts::Collect(*graph);
   if (!facts.ok()) return facts.status().ToString();
-  auto told = HandDownFacts(*graph, *facts, static_cast<NodeId>(graph->nodes().size()) - 1, region);
+  auto told = PropagateFacts(*graph, *facts, static_cast<NodeId>(graph->nodes().size()) - 1, region);
   return told.ok() ? "\n" + told->ToText() : told.status().ToString();
 }
 
-TEST(HandDownFacts, RangesDivisorsLikelyValuesAndEqualities) {
+TEST(PropagateFacts, RangesDivisorsLikelyValuesAndEqualities) {
   EXPECT_EQ(Told(R"(
 graph @g(%c: bool[], %x: f32[16*S, T], %y: f32[T]) where S in [1, 4], T in [8, 64] multiple_of 8 likely [8, 32] {
   %z = if(%c, %x, %y) {
@@ -37,7 +37,7 @@ graph @region(%a: f32[N, M], %b: f32[K]) where N in [16, 64] multiple_of 16, M i
 }
 
 // The body doubles N, so only M is what it was.
-TEST(HandDownFacts, WhatALoopChangesIsNotKnown) {
+TEST(PropagateFacts, WhatALoopChangesIsNotKnown) {
   EXPECT_EQ(Told(R"(
 graph @g(%x: f32[S, T]) where S in [1, 4], T in [8, 64], R {
   %z = while(%x) {shapes = [R, T]} {
@@ -56,7 +56,7 @@ graph @region(%a: f32[N, M]) where M in [8, 64] {
 }
 
 // Facts of the region's own that contradict are left to its checks when it runs.
-TEST(HandDownFacts, TheRegionsOwnRangeStaysWhereNothingFits) {
+TEST(PropagateFacts, TheRegionsOwnRangeStaysWhereNothingFits) {
   EXPECT_EQ(Told(R"(
 graph @g(%c: bool[], %x: f32[S]) where S in [1, 4] {
   %z = if(%c, %x) {
@@ -94,7 +94,7 @@ graph @g(%x: f32[S], %n: i64[], %c: bool[]) where S in [1, 4], N {
     region(%a: f32[P]) where P { return %a }
     region(%a: f32[P]) where P { %n = neg %a return %n }
   }
-  %m = bind %n {dim size = [N]}
+  %m = bind %n {extent = [N]}
   %i = iota {shape = [N], axis = 0, dtype = i64}
   return %z, %i
 })");
@@ -125,7 +125,7 @@ facts
 checks
   0: P >= 1 | P is {lhs} from input "a" dim 0, but must be at least {rhs}
   1: P <= 4 | P is {lhs} from input "a" dim 0, but must be at most {rhs}
--- once data has told N
+-- continuation after data-dependent N
 symbols
   N in [0, 2147483647] from "dim size N" dim 0
 facts

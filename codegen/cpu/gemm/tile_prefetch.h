@@ -1,7 +1,6 @@
-// In IR: what the tiles of a matmul ask for before it is read: panels and rows of tiles that come next, and the memory
-// that an epilogue will touch.
-#ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
-#define TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
+// Emits the prefetches of a matmul's tiles: the next panels and rows, and the memory that the epilogue will touch.
+#ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_PREFETCH_H_
+#define TAILOR_CODEGEN_CPU_GEMM_TILE_PREFETCH_H_
 
 #include <vector>
 
@@ -13,50 +12,50 @@
 
 namespace tailor::gemm {
 
-// The rows of a task, cut into tiles.
+// The rows of a task, split into tiles.
 struct TaskRows {
-  llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // the latter is the next task's
+  llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // last_tile: the next task's first one
   llvm::Value *first = nullptr, *count = nullptr;
-  llvm::Value* ends_panels = nullptr;  // i1: no later task reads them
+  llvm::Value* ends_panels = nullptr;  // i1: no later task reads this task's panels
 };
 
 // One micro-kernel's place in the result.
 struct MatmulTile : TileSums {
-  llvm::Value* number;  // of `tiles`, which are those of the task that read the same panels
+  llvm::Value* number;  // index among `tiles`, the task's tiles that read the same panels
   llvm::Value* tiles;
 };
 
-// The rhs of the current batch index.
+// The packed rhs at the current batch index.
 struct PackedRhs {
   llvm::Value* address = nullptr;
   llvm::Value* stride = nullptr;  // elements from one panel to the next
 };
 
-class TileFetches {
+class TilePrefetch {
  public:
-  // As a micro-kernel takes it (MicroKernel::fetch_ahead).
+  // Prefetch arguments of a micro-kernel (MicroKernel::fetch_ahead).
   struct Ahead {
     llvm::Value* address;
     llvm::Value* stride;  // bytes
     llvm::Value* step;    // bytes
   };
 
-  // Whether micro-kernels of `rows` rows ask for anything.
+  // Whether micro-kernels of `rows` rows prefetch.
   static bool InMicroKernels(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile,
                              int rows);
 
-  // Borrows all; adds expressions to `plan`. Emits into the entry block, where `b` stands. K runs in parts of
-  // tile.depth where `depth_blocks`, else at once; `own_ahead` is how many k further on a lone tile asks for its
-  // panels.
-  TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
-              const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars, LhsOperand& lhs,
-              llvm::Value* own_ahead);
+  // Borrows all arguments; adds expressions to `plan`. Emits into the entry block, where `b` stands. With
+  // `depth_blocks` K runs in parts of tile.depth, else in one part. `own_prefetch_distance`: how many k ahead a task's
+  // only tile prefetches its own panels.
+  TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+               const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
+               LhsOperand& lhs, llvm::Value* own_prefetch_distance);
 
-  // What the tile's micro-kernel asks for while it runs on `depth` steps of K from `k` on.
+  // What the tile's micro-kernel prefetches while it runs on `depth` steps of K from `k` on.
   Ahead InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs, llvm::Value* k,
                       llvm::Value* depth);
-  // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that it
-  // arrives while K runs; only if `last`, the epilogue being next.
+  // In a launch whose results exceed the cache, and only if `last` (i1: the epilogue is next): prefetches the memory
+  // that the tile's epilogue will touch, so that it arrives while K runs.
   void EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, llvm::Value* last);
 
  private:
@@ -84,10 +83,10 @@ class TileFetches {
   ScalarEmitter& scalars_;
   LhsOperand& lhs_;
   llvm::Value* own_ahead_;
-  std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
-  llvm::Value* leaves_cache_;        // i1: the result does
+  std::vector<Expr> epilogue_runs_;  // epilogue reads and writes along the lane axis, as loads
+  llvm::Value* leaves_cache_;        // i1: the result exceeds the cache
 };
 
 }  // namespace tailor::gemm
 
-#endif  // TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
+#endif  // TAILOR_CODEGEN_CPU_GEMM_TILE_PREFETCH_H_

@@ -29,9 +29,10 @@ class FactStore {
   // `bindings` has a symbol at most once.
   FactStore(absl::Span<const SymbolInfo> symbols, absl::Span<const SymbolBinding> bindings);
 
-  // kProved if already implied; kImpossible, learning nothing more, if it contradicts a fact.
+  // Asserts a == b. kProved: implied by the known facts. kLearned: a fact from now on, so that the caller must check it
+  // at run time. kImpossible: it contradicts a fact; nothing more is learned.
   Outcome AssertEqual(const DimExpr& a, const DimExpr& b);
-  // Learns min <= e <= max and that `divisor` divides e. False if that contradicts a fact.
+  // Learns that `e` is in `range` and a multiple of `divisor`. False if that contradicts a fact.
   bool Restrict(const DimExpr& e, Range range, int64_t divisor = 1);
 
   DimExpr Canonical(const DimExpr& e) const;
@@ -42,8 +43,7 @@ class FactStore {
   bool MayBe(const DimExpr& e, int64_t value) const;
 
   bool bound(SymbolId symbol) const { return symbols_[symbol].bound; }
-  // `e` with unbound symbols (no input dim holds them) replaced by their definitions. Unbound symbols without a
-  // definition remain.
+  // `e` with unbound symbols replaced by their definitions. Unbound symbols without a definition remain.
   DimExpr OverBoundSymbols(const DimExpr& e) const;
 
  private:

@@ -1,5 +1,5 @@
-// Interval arithmetic on Range. A bound of INT64_MIN or INT64_MAX means "unbounded" and is preserved. A result is never
-// narrower than the exact set of values.
+// Interval arithmetic on Range. Both bounds are inclusive. A bound of INT64_MIN or INT64_MAX means "unbounded" and is
+// preserved. A result may be wider than the exact set of values, never narrower.
 #ifndef TAILOR_ANALYSIS_INTERVAL_H_
 #define TAILOR_ANALYSIS_INTERVAL_H_
 

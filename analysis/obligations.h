@@ -15,10 +15,10 @@ namespace tailor {
 struct Obligation {
   ShapeCheck::Relation relation;
   DimExpr lhs, rhs;
-  std::string where;     // `dot %5 ("ffn")`
+  std::string where;     // the op, id and name of the node: `dot %5 ("ffn")`
   std::string lhs_what;  // "contracted dim of lhs"
   std::string rhs_what;  // "of rhs"
-  std::string topic;     // "contracted dims"
+  std::string topic;     // for Fact::source: "contracted dims"
   std::string node;      // the node's name
   bool assumed = false;  // an assumption of the caller; lhs_what and rhs_what are the expressions
 };
@@ -32,11 +32,12 @@ bool HasDivisor(const DimExpr& e);
 // The assumptions, then the obligations of every node, in node order.
 std::vector<Obligation> CollectObligations(const Graph& graph);
 
-// `dot %5 ("ffn"): contracted dim of lhs (S) is {lhs}, but of rhs (T) is {rhs}`
+// The message of a runtime check; the runtime substitutes {lhs} and {rhs}: `dot %5 ("ffn"): contracted dim of lhs (S)
+// is {lhs}, but of rhs (T) is {rhs}`
 std::string CheckMessage(const Obligation& obligation, const Graph& graph);
 
-// `dot %5 ("ffn"): contracted dim of lhs is 3, but of rhs is S in [0, 2]; they can never be equal`. `describe` prints
-// an expression with its known range and divisor.
+// The message of a compile-time error: `dot %5 ("ffn"): contracted dim of lhs is 3, but of rhs is S in [0, 2]; they can
+// never be equal`. `describe` prints an expression with its known range and divisor.
 std::string ContradictionMessage(const Obligation& obligation,
                                  const std::function<std::string(const DimExpr&)>& describe);
 

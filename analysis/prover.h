@@ -1,5 +1,5 @@
-// Settles obligations in order: each is proved from declared facts and earlier checks, or becomes a check itself, which
-// is a fact from then on. So every proof rests on earlier checks only, never on itself.
+// Settles obligations in order. Each is proved from declared facts and earlier checks, or becomes a runtime check,
+// which is a fact from then on. So a proof rests on earlier checks only, never on its own obligation.
 #ifndef TAILOR_ANALYSIS_PROVER_H_
 #define TAILOR_ANALYSIS_PROVER_H_
 
@@ -18,7 +18,7 @@ class Prover {
  public:
   Prover(const Graph& graph, FactStore* store) : graph_(graph), store_(store) {}
 
-  // Fails with INVALID_ARGUMENT where an obligation can never hold.
+  // Appends to checks() and facts(). INVALID_ARGUMENT, naming the node, if an obligation can never hold.
   absl::Status Settle(absl::Span<const Obligation> obligations);
 
   const std::vector<ShapeCheck>& checks() const { return checks_; }
@@ -37,7 +37,7 @@ class Prover {
   const Graph& graph_;
   FactStore* store_;
   BroadcastGroups groups_;
-  std::vector<const Obligation*> open_broadcasts_;  // of which facts may still say more
+  std::vector<const Obligation*> open_broadcasts_;  // not yet proved equal; later facts may prove it
   std::vector<ShapeCheck> checks_;
   std::vector<Fact> facts_;
 };

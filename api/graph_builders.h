@@ -1,4 +1,4 @@
-// Shared glue of the C functions for compound operations.
+// Helpers of the C functions that append compound operations: optional operands and out-parameters.
 #ifndef TAILOR_API_GRAPH_BUILDERS_H_
 #define TAILOR_API_GRAPH_BUILDERS_H_
 
@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-// An optional operand; 0 means none.
+// The value of an optional operand; Value{} (node -1) if `value` is 0.
 inline absl::StatusOr<Value> FindOptional(const tailor_graph& graph, const char* function, absl::string_view name,
                                           tailor_value value) {
   if (value == 0) return Value{};
@@ -24,7 +24,8 @@ struct OutParameter {
   tailor_value* out;
 };
 
-// Sets the out-parameters to the values that `build` returns, in order.
+// Calls `build`, which appends to `graph` and returns one value per out-parameter, and sets `outs` in that order. On
+// failure the graph is unchanged and no out-parameter is set.
 template <typename Build>
 tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::initializer_list<OutParameter> outs,
                             Build build) {

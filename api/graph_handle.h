@@ -31,7 +31,7 @@ struct tailor_graph {
   tailor::Graph graph;
   std::vector<tailor::Value> values;              // by index of tailor_value
   std::vector<tailor::DimExpr> dims;              // by index of tailor_dim, without repeats
-  std::map<tailor::DimExpr, uint32_t> dim_index;  // stays complete if memory runs out
+  std::map<tailor::DimExpr, uint32_t> dim_index;  // index in `dims`; a failed insertion leaves it unchanged
   std::string text;                               // result of the last text function
 };
 
@@ -39,7 +39,7 @@ namespace tailor {
 
 // INVALID_ARGUMENT if `graph` is null or another kind of handle.
 absl::Status CheckGraph(const char* function, const tailor_graph* graph);
-// FAILED_PRECONDITION if the guard could not hold its graph.
+// FAILED_PRECONDITION if `writer` or `reader` does not hold the graph, because another call uses it (api/in_use.h).
 absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Writer<tailor_graph>& writer);
 absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Reader<tailor_graph>& reader);
 // INVALID_ARGUMENT if a required pointer is null.

@@ -23,7 +23,7 @@ tailor_value Input(tailor_graph* graph, const char* name, const std::vector<tail
 tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<int64_t>& dims, float scale);  // f32
 void Output(tailor_graph* graph, tailor_value value);
 
-// For the CPU level `target`; nullptr: all levels. On all CPUs.
+// Compiles for the CPU level `target` (nullptr: all levels), with threads on all CPUs.
 ExecutableHandle Compile(const tailor_graph* graph, const char* target);
 
 // Launches of the executable's first variant, from its description.

@@ -21,7 +21,7 @@ struct DotShape {
   std::string Text() const { return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n); }
 };
 
-// In f32 for this CPU, any M up to 2^20.
+// Compiles the matmul in f32 for this CPU, for any M up to 2^20.
 ExecutableHandle CompileDot(int64_t k, int64_t n);
 
 // Seconds of CPU time per call, over `times` calls.
@@ -32,10 +32,11 @@ double SecondsOf(int64_t times, Call call) {
   return (ThreadSeconds() - begin) / static_cast<double>(times);
 }
 
-// Floating-point operations per second of multiply-adds on registers, measured now.
+// The multiply-add peak of one core in f32, in flop/s, measured at the call (fma_peak.h).
 double PeakFlopsNow();
 
-// Seconds to read `count` numbers, in the fastest of three orders. `next()` gives their address, anew for each reading.
+// Seconds to read `count` floats once: the fastest of three block sizes (read_bandwidth.h). `next()` is called before
+// each reading and returns the address.
 template <typename Next>
 double ReadingSecondsNow(int64_t count, Next next) {
   constexpr int64_t kInOrder = 128, kPages = 8 * 1024;

@@ -16,7 +16,8 @@ struct FreeFloats {
 };
 using Floats = std::unique_ptr<float[], FreeFloats>;
 
-// Ones, on huge pages where the system has them, as Tailor's own buffers; every page has been touched.
+// `count` floats of value 1, on huge pages if the system has them, like Tailor's own buffers. Every page has been
+// touched.
 inline Floats TouchedFloats(int64_t count) {
   constexpr int64_t kLargePage = 1 << 21;
   const int64_t bytes = (count * static_cast<int64_t>(sizeof(float)) + kLargePage - 1) / kLargePage * kLargePage;

@@ -1,5 +1,5 @@
-// Matmuls in f32 under any tiling, for measuring how good the choice of a tiling is
-// (codegen/cpu/tiling/tiling_model.h). They reach below the C API, which cannot set a tiling.
+// Compiles an f32 matmul that runs under any tiling, and measures the quality of the tiling choice
+// (codegen/cpu/tiling/tiling_model.h). Uses compiler internals, since the C API cannot set a tiling.
 #ifndef TAILOR_BENCH_MATMUL_CANDIDATE_H_
 #define TAILOR_BENCH_MATMUL_CANDIDATE_H_
 
@@ -11,18 +11,19 @@
 
 namespace tailor::bench {
 
-// A matmul with an rhs of `k` x `n` f32, compiled for this machine, and tilings of it.
+// A matmul of the dim sizes in `form`, compiled for this machine, and its candidate tilings.
 class TiledMatmul {
  public:
   explicit TiledMatmul(const tune::MatmulForm& form);
 
   const ContractionTile& tile() const { return tile_; }
-  // Takes any tiling of the family, the rule's, and any other whose tiles all fit the registers.
+  // The compiled matmul. A call may pass any tiling of family(), Rule(m), or any other whose tiles all fit the
+  // registers.
   const tune::PlainMatmul& code() const { return *code_; }
   // The tiling that a launch of the compiler's own code would choose.
   MatmulTiling Chosen(const gemm::MatmulShape& dim_sizes) const;
   MatmulTiling Rule(int64_t m) const { return gemm::RuleTiling(tile_, pieces_, m); }
-  // Every tiling that differs on one thread, whether or not the compiler keeps it for this matmul.
+  // All candidate tilings that differ when one thread runs all tasks, including those that the compiler would not keep.
   const std::vector<MatmulTiling>& family() const { return family_; }
 
  private:
@@ -32,8 +33,9 @@ class TiledMatmul {
   std::unique_ptr<tune::PlainMatmul> code_;
 };
 
-// Time of the chosen tiling, and of the rule's, over that of the best of the family. The best is found in even rounds
-// and measured in odd ones, so that noise may put a ratio below 1.
+// Time of the chosen tiling, and of the rule's, over that of the best of the family. 1 is the best. The best tiling is
+// selected in even rounds and all times are taken from odd ones, so that the selection is not biased; a ratio below 1
+// is noise.
 struct Regret {
   MatmulTiling chosen, best;
   double of_choice, of_rule;

@@ -18,8 +18,9 @@ struct TensorArg {
   int64_t* dims;
 };
 
-// A CPU kernel: computes tasks [begin, end). `args` is its KernelArgs block: one 8-byte slot per buffer (address), then
-// one per dim. `worker` in [0, RtContext::workers) owns one slice of scratch.
+// A CPU kernel: computes tasks [begin, end). `args` is its argument block: one 8-byte slot per buffer (address), one
+// per dim, then further ones (codegen/plan/kernel_signature.h). `worker` in [0, RtContext::workers) owns one slice of
+// scratch.
 using KernelFn = void (*)(const int64_t* args, int64_t begin, int64_t end, int64_t worker);
 
 // The launch configuration of a device kernel, besides DeviceKernel.

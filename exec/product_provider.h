@@ -14,7 +14,7 @@ namespace tailor {
 
 struct ProductProvider {
   void* user = nullptr;
-  // Whether it will compute such matmuls; nonzero is a promise.
+  // Whether `multiply` accepts such matmuls. Nonzero is binding: the program's own kernel is then not run.
   int32_t (*take)(void* user, const tailor_product* gemm) = nullptr;
   int32_t (*multiply)(void* user, const tailor_product* gemm) = nullptr;  // 0: success
   void (*forget)(void* user, const void* rhs) = nullptr;                  // the constant is freed; may be null

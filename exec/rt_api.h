@@ -37,8 +37,8 @@ struct Tracing {
   void* user = nullptr;
 };
 
-// All state that callbacks reach from the RtContext that generated code passes. `context` is first: a pointer to it is
-// a pointer to the whole.
+// The state behind an RtContext. `context` is the first member, so that callbacks can convert the RtContext* that
+// generated code passes to a RunState*.
 struct RunState {
   RtContext context = {};
   Fault fault;

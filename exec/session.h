@@ -53,7 +53,7 @@ class Session {
 
   // Returns when all earlier runs are done, with the first fault that their kernels reported. No-op on the host.
   Failure Wait();
-  // Wait without waiting: `*done` is false while runs are in progress.
+  // Non-blocking Wait: `*done` is false while runs are in progress.
   Failure Poll(bool* done);
   // Has ended(user) called once, when all earlier runs are done: by a thread of the device, or by this thread if
   // nothing is in progress. On failure it is not called.
@@ -61,8 +61,9 @@ class Session {
   // WaitForEvent: later runs begin after the device's `event`. Record: the event occurs when the earlier runs are done.
   Failure WaitForEvent(void* event);
   Failure Record(void* event);
-  // Transfers output i of the last Run, in a buffer that this session provided, with its memory. The device's `stream`,
-  // if not null, waits for that run. Errors: OUT_OF_RANGE; FAILED_PRECONDITION if there is no such output.
+  // Transfers output i of the last Run, with its memory, to the caller. If `stream`, a stream of the device, is not
+  // null, its later work waits for that run. Errors: OUT_OF_RANGE; FAILED_PRECONDITION if the session did not provide
+  // that output's buffer, or it was taken already.
   Failure TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>* out);
   // The native handle of the session's stream; null on the host.
   void* stream() const { return stream_ != nullptr ? stream_->native() : nullptr; }

@@ -14,10 +14,10 @@ namespace tailor {
 
 inline constexpr int kUnknownAxis = -4;
 
-// Axes spread from the group's domain along dims that read each other, in both directions: first through the group's
-// own nodes, then through values with several readers, then by equal dim sizes. A hint decides which axis a dim of an
-// output or reduction gets; PropagateAxes then checks that the group is valid under the hints. A loop's domain is that
-// of its outputs: nothing spreads, and other nodes have no hints.
+// Axes propagate from the group's domain along dims that operand maps connect, in both directions: first through the
+// group's own nodes, then through values with several readers, then by equal dim sizes. A hint decides which axis a dim
+// of an output or reduction gets; PropagateAxes then checks that the group is valid under the hints. kLoop: the domain
+// is that of the outputs; nothing propagates, and other nodes have no hints.
 //
 // Implementation: a worklist. An operand is visited again only after a dim at one of its ends became known. O(n log n)
 // for n operands.
@@ -35,7 +35,7 @@ class AxisHints {
  private:
   using Dims = std::vector<int>;
   enum class Carriers { kNodes, kValues };  // nodes of the group, values with several readers
-  // One operand of a node, and the dims that it makes agree.
+  // One operand of a node, and the dims whose axes its map connects.
   struct Link {
     const OperandMap* map;
     Dims *result, *source;  // `source`: a reduction's domain, else the operand's

@@ -1,4 +1,4 @@
-// Rewrite: transposes of transposes and reshapes of reshapes become one view.
+// Rewrite: a transpose of a transpose becomes one transpose, a reshape of a reshape one reshape.
 #ifndef TAILOR_FUSION_COMPOSE_VIEWS_H_
 #define TAILOR_FUSION_COMPOSE_VIEWS_H_
 
@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: values and types. The inner view stays for its other users.
+// Preserves: values and types. The inner view stays, for its other users; RemoveDeadNodes drops it if there are none.
 absl::StatusOr<Graph> ComposeViews(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

@@ -1,4 +1,5 @@
-// Rewrite: dims become canonical, so that later passes can compare structure.
+// Rewrite: replaces every dim of every type and attribute by its canonical form (ShapeFacts::Canonical). Later passes
+// can then compare dims by structure.
 #ifndef TAILOR_FUSION_SETTLE_TYPES_H_
 #define TAILOR_FUSION_SETTLE_TYPES_H_
 
@@ -8,7 +9,8 @@
 
 namespace tailor {
 
-// Preserves: values, names, order of nodes. Equal symbols become the representative of their class.
+// Preserves: values, names, order of nodes. Symbols that are provably equal become one symbol, the representative of
+// their class.
 absl::StatusOr<Graph> SettleTypes(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

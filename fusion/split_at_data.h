@@ -1,4 +1,5 @@
-// Splits a graph into stages at its data-dependent dims (DISC section 4.2: fully dynamic shapes).
+// Splits a graph into stages at its data-dependent dims (DISC section 4.2: fully dynamic shapes). Such a stage is a
+// graph that becomes a host program of its own; a stage of a kernel plan is something else (docs/glossary.md).
 #ifndef TAILOR_FUSION_SPLIT_AT_DATA_H_
 #define TAILOR_FUSION_SPLIT_AT_DATA_H_
 

@@ -22,7 +22,7 @@ struct TargetTraits {
   bool half_conversions = false;  // CPU: instructions convert f16 to f32 and back
   BF16Matmuls bf16_matmuls = BF16Matmuls::kConverted;
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
-  bool grid_barrier = false;           // global stitching inside one launch
+  bool grid_barrier = false;           // a launch may synchronize its whole grid
   int64_t launch_cost_ns = 30;
   size_t max_kernel_tensors = SIZE_MAX;  // limit on inputs plus outputs of a kernel of several nodes
   bool row_blocks = true;                // one thread may run a chain of kernels on a block of rows that stays in cache

@@ -1,5 +1,5 @@
 // Rechecks every invariant of a Graph: order, ids, arity, attributes, types against the rules, symbols in range, closed
-// regions, outputs. A failure is a bug of the pass that made the graph.
+// regions, outputs. A failure is INTERNAL, names graph and node, and is a bug of the pass that made the graph.
 #ifndef TAILOR_GRAPH_VERIFIER_H_
 #define TAILOR_GRAPH_VERIFIER_H_
 
@@ -13,7 +13,8 @@ namespace tailor {
 
 absl::Status VerifyGraph(const Graph& graph);
 
-// Regions that are verified already. Region graphs are immutable, so that a pass that keeps one need not recheck it.
+// Regions verified before. Region graphs are immutable, so one that a pass keeps is not verified again; newly verified
+// ones are added to `verified`.
 using VerifiedRegions = std::set<std::shared_ptr<const Graph>>;
 absl::Status VerifyGraph(const Graph& graph, VerifiedRegions* verified);
 

@@ -1,5 +1,5 @@
-// A peer: another library's kernels in a process of its own. It reads a request as JSON from each line of its input and
-// answers with a line; bench/side_by_side/processes/serve.py is the same for engines in Python.
+// A peer: a process that runs another library's kernels. It reads one JSON request per line of its standard input, and
+// answers each with one line of JSON. bench/side_by_side/processes/serve.py does the same for engines in Python.
 //
 //   {"prepare": {"op": NAME, ...}}   make this case and run it once   -> {"first": seconds}
 //   {"time": SECONDS}                run it again and again           -> {"times": [seconds, ...]}

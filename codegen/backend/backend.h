@@ -20,7 +20,7 @@
 namespace tailor::backend {
 
 // The build of one target's variant. The pipeline calls Schedule, Emit for each module, then Link; it repeats Emit and
-// Link while Link returns modules. Errors name the target or the kernel.
+// Link while Link returns modules. Errors name the target or the kernel. Only Emit may run on several threads.
 class TargetBuild {
  public:
   virtual ~TargetBuild() = default;
@@ -41,7 +41,7 @@ class TargetBuild {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // The traits for fusion and lowering, common to all targets: lowering reads no trait in which the targets differ.
+  // The traits for fusion and lowering. These read only traits in which all targets of the backend agree.
   virtual TargetTraits Traits() const = 0;
   // Drops targets that would not benefit `program`.
   virtual absl::Status KeepTargetsFor(const lower::LoweredProgram& program) { return absl::OkStatus(); }

@@ -1,5 +1,5 @@
-// Limits on machine code (BladeDISC section 5.2.1: versions multiply, and most are never taken): the number of versions
-// per kernel, and the versions to drop when code is too large.
+// Limits on machine code: the number of versions per kernel, and the bytes of an image; over a limit, versions are
+// dropped. The reason: versions multiply, and most are never taken (BladeDISC section 5.2.1).
 //
 // Versions are tried in order and the last one serves all shapes, so any other may be dropped. The first are dropped
 // first: their guards are the most specific. Dropped versions are listed beside the remaining ones, with the limit.

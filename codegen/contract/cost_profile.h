@@ -32,15 +32,15 @@ struct CostProfile {
   TileCost tiles[kRows][kPanels];  // [rows - 1][panels - 1]
   // Bytes of an rhs above which it does not stay in cache from one run to the next.
   float cached_bytes = 1 << 20;
-  // `line`: ns per 64-byte cache line of such an rhs. `hidden`: share of a tile's time, its panels being in cache, that
-  // overlaps with the fetch of the next panels.
+  // `line`: ns per 64-byte cache line of such an rhs. `hidden`: share, 0 to 1, of a tile's time with panels in cache
+  // that overlaps with the fetch of the next panels.
   float line = 0;
   float hidden = 0;
-  float task = 0;    // ns to give a thread its next tasks
-  float region = 0;  // ns to start other threads on a launch
+  float task = 0;    // ns per chunk that a thread takes
+  float region = 0;  // ns per launch to start the other threads
   // The default tiling (tile_shapes.h) is kept unless another is faster by this share of its time.
   float margin = 0.03f;
-  // Prefetch distance, in steps of K, of a tile that is the only one on its panels; 0: no software prefetch.
+  // Prefetch distance, in steps of K, of a tile whose panels no other tile of the task reads. 0: no software prefetch.
   static constexpr float kMostAhead = (1 << 14) - 1;
   float ahead = 64;
 

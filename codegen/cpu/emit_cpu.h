@@ -1,4 +1,5 @@
-// Schedules and emits kernels of every kind (loops, contractions, Winograd convolutions, chains) for the CPU backend.
+// The entry points of the CPU backend for one kernel of any kind: loops and rows, matmuls, Winograd convolutions,
+// chains of these.
 #ifndef TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 #define TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 
@@ -15,7 +16,8 @@ namespace tailor::cpu {
 
 Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits);
 
-// Adds one function per version to `module`, named `<name>_v<i>`, with the KernelFn signature (exec/host_abi.h).
+// Verifies `schedule` (INTERNAL), then adds one function per version to `module`, named `<name>_v<i>`, with the
+// KernelFn signature (exec/host_abi.h).
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 

@@ -89,7 +89,7 @@ struct Call {
   std::vector<Result> results;  // kIf
 };
 
-// An external gemm: a matmul that the runtime may compute in place of launches (RtApi::matmul).
+// An external gemm: a matmul that the runtime may compute in place of launches (RtApi::gemm).
 struct ExternalGemm {
   int launch = -1;                   // the launch of the kernel whose name and number it has
   DType dtype = DType::kInvalid;     // of lhs, rhs and out

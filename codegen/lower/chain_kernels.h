@@ -9,8 +9,8 @@
 namespace tailor::lower {
 
 // Requires: the first of `kernels` is a contraction whose m axis was kept; each writes one value, row by row, that only
-// the next one reads. The chain has all their other operands, not shared between kernels, and all their faults in
-// order.
+// the next one reads. The chain has the other operands of all kernels, one buffer for each even if two kernels read the
+// same value, and all faults in order.
 LoweredKernel ChainKernels(std::vector<LoweredKernel> kernels);
 
 }  // namespace tailor::lower

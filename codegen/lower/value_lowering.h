@@ -39,7 +39,7 @@ class ValueLowering {
   // Clears memoized expressions, so that values materialized since are loaded.
   void NextStage() { memo_.clear(); }
 
-  // The index in the result of view `node` (transpose, reshape) of its operand's element at `index`.
+  // Maps `index`, into the operand of view `node` (transpose, reshape), to the index of the same element in its result.
   Index Forward(NodeId node, const Index& index);
 
   DimSize DimSizeOf(const DimExpr& dim);

@@ -45,21 +45,8 @@ Contraction ContractionOf(const KernelPlan& plan) {
   return c;
 }
 
-std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axis) {
-  std::vector<ExprId> coefficients;
-  for (ExprId index : load.args) {
-    coefficients.push_back(CoefficientOf(plan, index, axis));
-    if (coefficients.back() < 0) return {};
-  }
-  return coefficients;
-}
-
-bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients) {
-  for (size_t d = 0; d < coefficients.size(); ++d) {
-    const bool last = d + 1 == coefficients.size();
-    if (!IsConstant(plan.exprs[coefficients[d]], last ? 1 : 0)) return false;
-  }
-  return !coefficients.empty();
+AccessMap MapOf(KernelPlan& plan, const Expr& load, int axis) {
+  return AccessMap::Along(plan, {load.ref, load.args}, axis);
 }
 
 std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction, int along) {
@@ -74,14 +61,11 @@ std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction,
   }
   std::vector<Expr> runs;
   for (const Expr& access : accesses) {
-    if (plan.buffers[access.ref].layout != ConstantLayout::kRowMajor) continue;
     const bool arithmetic =
         std::all_of(access.args.begin(), access.args.end(), [&](ExprId index) { return IsArithmetic(plan, index); });
     const bool moves = std::any_of(access.args.begin(), access.args.end(),
                                    [&](ExprId index) { return DependsOn(plan, index, across); });
-    if (arithmetic && moves && IsUnitStride(plan, LoadCoefficients(plan, access, along))) {
-      runs.push_back(access);
-    }
+    if (arithmetic && moves && MapOf(plan, access, along).IsUnitInLastDim()) runs.push_back(access);
   }
   return runs;
 }
@@ -91,8 +75,8 @@ bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction) {
     const std::vector<Statement> statements = plan.stages[stage].statements;  // a copy: `plan` grows below
     for (const Statement& statement : statements) {
       const Expr access{.kind = ExprKind::kLoad, .ref = statement.buffer, .args = statement.indices};
-      if (!IsUnitStride(plan, LoadCoefficients(plan, access, contraction.m))) return false;
-      if (IsUnitStride(plan, LoadCoefficients(plan, access, contraction.n))) return false;
+      if (!MapOf(plan, access, contraction.m).IsUnitInLastDim()) return false;
+      if (MapOf(plan, access, contraction.n).IsUnitInLastDim()) return false;
     }
   }
   return true;

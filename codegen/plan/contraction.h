@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "codegen/plan/access_map.h"
 #include "codegen/plan/kernel_plan.h"
 
 namespace tailor {
@@ -25,11 +26,8 @@ struct Contraction {
 // Requires a verified plan with ContractionForm.
 Contraction ContractionOf(const KernelPlan& plan);
 
-// The linear coefficients of a load's address in `axis`: d(offset)/d(axis) is the sum over dims of coefficients[d]
-// times the dim's row-major stride. Empty if some index is not affine in `axis`. Adds expressions to `plan`.
-std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axis);
-// Whether `coefficients` (of LoadCoefficients) mean stride 1 along the axis.
-bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients);
+// The map of a load along `axis`. Adds expressions to `plan`.
+AccessMap MapOf(KernelPlan& plan, const Expr& load, int axis);
 
 // The accesses of the epilogue that are contiguous along axis `along` (m or n), one run per index of the other axis.
 // Includes stores, in the form of loads. Only accesses with plain arithmetic indices.

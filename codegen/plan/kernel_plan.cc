@@ -194,34 +194,6 @@ DType ImpliedType(const KernelPlan& plan, const Expr& op) {
   }
 }
 
-ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis) {
-  const Expr e = plan.exprs[value];
-  if (e.kind == ExprKind::kAxis) return plan.Add(IndexConstant(e.ref == axis));
-  if (!DependsOn(plan, value, axis)) return plan.Add(IndexConstant(0));
-  switch (e.kind) {
-    case ExprKind::kIndexAdd:
-    case ExprKind::kIndexSub: {
-      ExprId a = CoefficientOf(plan, e.args[0], axis), b = CoefficientOf(plan, e.args[1], axis);
-      if (a < 0 || b < 0) return -1;
-      return plan.Add(Expr{.kind = e.kind, .args = {a, b}});
-    }
-    case ExprKind::kIndexMul: {
-      const int dependent = DependsOn(plan, e.args[0], axis) ? 0 : 1;
-      if (DependsOn(plan, e.args[1 - dependent], axis)) return -1;
-      ExprId a = CoefficientOf(plan, e.args[dependent], axis);
-      if (a < 0) return -1;
-      return plan.Add(Expr{.kind = ExprKind::kIndexMul, .args = {a, e.args[1 - dependent]}});
-    }
-    case ExprKind::kBcastIndex: {
-      ExprId a = CoefficientOf(plan, e.args[0], axis);
-      if (a < 0) return -1;
-      return plan.Add(Expr{.kind = ExprKind::kBcastIndex, .dim_size = e.dim_size, .args = {a}});
-    }
-    default:
-      return -1;
-  }
-}
-
 bool IsScan(const KernelPlan& plan, const Statement& statement) {
   return !statement.reduce_axes.empty() && plan.axes[statement.reduce_axes.front()].role == AxisRole::kOrdered;
 }

@@ -192,10 +192,6 @@ struct ChainLink {
 // floats may have a wider dtype than this.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
-// d(value)/d(axis) as an index expression if `value` is affine in `axis` (constant 0 if independent of it); -1 if not
-// affine. Adds expressions to `plan`.
-ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis);
-
 // Whether `statement` is a scan.
 bool IsScan(const KernelPlan& plan, const Statement& statement);
 

@@ -28,7 +28,7 @@ class PlanCopier {
   // Replaces later copies of loads of `buffer` (of `from`) at indices `at` (of `to`) by `value`. Requires: no load of
   // it has been copied.
   void Give(int buffer, std::vector<ExprId> at, ExprId value) { given_[buffer] = {std::move(at), value}; }
-  // Whether a buffer of Give was loaded at other indices or under a predicate.
+  // Whether a load of a given buffer had indices other than `at`, or a predicate. The copy is then wrong: discard it.
   bool went_elsewhere() const { return went_elsewhere_; }
 
   DimSize Copy(const DimSize& dim_size) {

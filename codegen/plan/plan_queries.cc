@@ -76,17 +76,6 @@ bool IsScanOnly(const KernelPlan& plan) {
   return plan.stages.size() == 1 && IsScan(plan, plan.stages[0].statements.front());
 }
 
-bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
-  const Buffer& buffer = plan.buffers[access.buffer];
-  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
-  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
-    if (DependsOn(plan, access.indices[d], axis)) return false;
-  }
-  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
-  return step >= 0 && plan.exprs[step].kind == ExprKind::kDimSize &&
-         plan.exprs[step].dim_size == DimSize{.constant = 1};
-}
-
 int ScalarCost(OpKind op) {
   switch (op) {
     case OpKind::kExp:

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "codegen/plan/access_map.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/slot_expr.h"
 
@@ -11,11 +12,6 @@ namespace tailor {
 
 // Every expression that a statement needs, ascending (operands before users).
 std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
-
-struct Access {
-  int buffer;
-  std::vector<ExprId> indices;
-};
 
 // The plan's axes of `role`, outer first.
 std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role);
@@ -26,15 +22,12 @@ std::vector<Access> AccessesOf(const KernelPlan& plan);
 // Whether one stage writes `buffer` and a later one reads it: a row buffer, or an output that is read back.
 bool IsKept(const KernelPlan& plan, int buffer);
 
-// Whether each element of such a buffer is only read at the index at which it is written, so that no thread reads a
-// value of another.
+// Whether each element of every kept buffer (IsKept) is read only at the index at which it is written. Then no thread
+// reads a value that another thread wrote.
 bool ExchangedIsThreadPrivate(const KernelPlan& plan);
 
 // Whether the plan is one stage: a scan and its elementwise followers.
 bool IsScanOnly(const KernelPlan& plan);
-
-// Whether the access has stride 1 along `axis`. Adds expressions to `plan`.
-bool IsContiguous(KernelPlan& plan, const Access& access, int axis);
 
 // Estimated cycles per result vector of a scalar op.
 int ScalarCost(OpKind op);

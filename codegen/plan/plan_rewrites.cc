@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/plan/plan_copier.h"
+#include "codegen/plan/access_map.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor {
@@ -15,35 +16,6 @@ bool IsIndexArithmetic(ExprKind kind) {
 
 DimExpr ValueOf(const KernelPlan& plan, const DimSize& dim_size) {
   return dim_size.is_constant() ? DimExpr(dim_size.constant) : plan.dims[dim_size.slot].value;
-}
-
-// The value of an index expression without axes as a DimExpr; nullopt if it has none.
-std::optional<DimExpr> DimOf(const KernelPlan& plan, ExprId id) {
-  const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kDimSize) return ValueOf(plan, e.dim_size);
-  if (e.kind != ExprKind::kIndexAdd && e.kind != ExprKind::kIndexSub && e.kind != ExprKind::kIndexMul) {
-    return std::nullopt;
-  }
-  auto a = DimOf(plan, e.args[0]), b = DimOf(plan, e.args[1]);
-  if (!a || !b) return std::nullopt;
-  if (e.kind == ExprKind::kIndexMul) return *a * *b;
-  return e.kind == ExprKind::kIndexAdd ? *a + *b : *a - *b;
-}
-
-// The stride in elements of an access along `axis`. A gathered index counts as fixed: the loads inside it are separate
-// accesses.
-std::optional<DimExpr> StepOf(KernelPlan& plan, const Buffer& buffer, const std::vector<ExprId>& indices, int axis) {
-  DimExpr step = 0, stride = 1;
-  for (size_t d = indices.size(); d-- > 0;) {
-    if (plan.exprs[indices[d]].kind != ExprKind::kGatherIndex) {
-      ExprId coefficient = CoefficientOf(plan, indices[d], axis);
-      auto dim = coefficient < 0 ? std::nullopt : DimOf(plan, coefficient);
-      if (!dim) return std::nullopt;
-      step = step + *dim * stride;
-    }
-    stride = stride * ValueOf(plan, buffer.dims[d]);
-  }
-  return step;
 }
 
 // Whether every access has a stride along `outer` of dim_size(inner) times its stride along `inner`.
@@ -77,12 +49,15 @@ class MergeCheck {
   bool Depends(ExprId id) const { return DependsOn(plan_, id, outer_) || DependsOn(plan_, id, inner_); }
 
   bool Walks(int buffer_id, const std::vector<ExprId>& indices) {
-    const Buffer buffer = plan_.buffers[buffer_id];
+    const Buffer buffer = plan_.buffers[buffer_id];  // a copy: `plan_` grows below
     // A staging buffer holds only part of the tensor that its dims describe.
     if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) {
       return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
     }
-    auto outer = StepOf(plan_, buffer, indices, outer_), inner = StepOf(plan_, buffer, indices, inner_);
+    const auto stride = [&](int axis) {  // the loads inside a gathered index are accesses of their own
+      return AccessMap::Along(plan_, {buffer_id, indices}, axis, {.gathers_fixed = true}).Stride(plan_);
+    };
+    const std::optional<DimExpr> outer = stride(outer_), inner = stride(inner_);
     if (!outer || !inner) return false;
     return facts_.ProvablyEqual(*outer, *inner * ValueOf(plan_, plan_.axes[inner_].dim_size));
   }

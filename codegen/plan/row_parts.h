@@ -19,7 +19,7 @@ inline constexpr int64_t kPartialBytes = 8;
 // The limits of a split.
 struct PartLimits {
   int64_t elements;  // approximate elements per part; a group has at least two parts
-  int64_t groups;    // with more groups, whole groups are tasks enough
+  int64_t groups;    // limit; more groups are not split: whole groups are enough tasks
   int64_t parts;     // limit for all groups together
 };
 

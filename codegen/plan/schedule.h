@@ -96,7 +96,7 @@ struct ContractionTile {
   int tall_panels = 0;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
-  int64_t depth = 1024;        // longest run of K between two memory accesses of the sums
+  int64_t depth = 1024;        // K block: steps of K for which sums stay in registers
   int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time
   // Whether a launch chooses its tiling at run time (codegen/cpu/tiling/tiling_model.h): the default or one of
   // `tilings`. Its argument block then has one more slot, with the choice.
@@ -111,8 +111,8 @@ struct Schedule {
   // Independent vector accumulators of a reduction. With cross_axis: unrolled columns of a transposed square.
   int unroll = 1;
   // Rows per task that run interleaved, each of at most `short_row` elements: while one row's reduction ends, others
-  // proceed. If the launch outgrows the cache, only the shortest rows do, since prefetchers follow one row better than
-  // several. If lanes run across rows: interleaved vectors of rows.
+  // proceed. In launches that exceed the cache only very short rows are interleaved, since prefetchers follow one row
+  // better than several. If lanes run across rows: interleaved vectors of rows.
   int rows = 1;
   int64_t short_row = 0;
   // Software-pipelined rows. > 0, for rows that are not interleaved: the first stage of the next row runs in the loops
@@ -131,7 +131,8 @@ struct Schedule {
   bool windows = false;  // window reductions by blocks of results (codegen/cpu/loops/window_loops.h)
   ContractionTile tile;
   std::vector<Version> versions{1};
-  // Tasks per launch, and tasks that a thread takes at a time. Splits depend only on shapes.
+  // Tasks per launch, and tasks per chunk, which a thread takes at a time. The division into tasks depends only on
+  // shapes.
   SlotExpr tasks;
   SlotExpr tasks_per_chunk;
   // Scratch bytes per thread: row buffers, each 64-byte aligned, of the rows that it works on.

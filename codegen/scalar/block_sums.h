@@ -22,7 +22,8 @@ class BlockSums {
   // 2 * kBlock steps.
   static constexpr int64_t kBlock = 64;
 
-  // The last of four levels adds all blocks of 2^24 steps: few, for a loop that ends within minutes.
+  // The maximum number of levels. The last one adds any number of blocks of 2^24 steps: few, in a loop that ends within
+  // minutes.
   static constexpr size_t kMostLevels = 4;
 
   // For loops that add at most `most_steps` times to each slot, with at most `most_levels` levels. Up to kBlock steps

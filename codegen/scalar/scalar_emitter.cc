@@ -62,30 +62,18 @@ bool ScalarEmitter::DependsOnLane(ExprId id) const {
 }
 
 std::optional<int64_t> ScalarEmitter::LaneCoefficient(ExprId id) const {
-  if (!VariesByLane(id)) return 0;
-  const Expr& e = plan_.exprs[id];
-  switch (e.kind) {
-    case ExprKind::kAxis:
-      return 1;
-    case ExprKind::kIndexAdd:
-    case ExprKind::kIndexSub: {
-      auto a = LaneCoefficient(e.args[0]), c = LaneCoefficient(e.args[1]);
-      if (!a || !c) return std::nullopt;
-      return e.kind == ExprKind::kIndexAdd ? *a + *c : *a - *c;
-    }
-    case ExprKind::kIndexMul:
-      for (int i : {0, 1}) {
-        const Expr& factor = plan_.exprs[e.args[i]];
-        if (factor.kind != ExprKind::kDimSize || !factor.dim_size.is_constant()) continue;
-        if (auto c = LaneCoefficient(e.args[1 - i])) return *c * factor.dim_size.constant;
-      }
-      return std::nullopt;
-    case ExprKind::kBcastIndex:
-      if (no_broadcast_) return LaneCoefficient(e.args[0]);
-      return std::nullopt;
-    default:
-      return std::nullopt;
+  return ConstantStep(plan_, id, [this](ExprId e) { return VariesByLane(e); }, {.no_broadcast = no_broadcast_});
+}
+
+llvm::Value* ScalarEmitter::EmitStride(const AccessMap& map, int buffer, const char* name) {
+  const std::vector<DimSize>& dims = plan_.buffers[buffer].dims;
+  llvm::Value* sum = b_.getInt64(0);
+  llvm::Value* stride = b_.getInt64(1);
+  for (size_t d = dims.size(); d-- > 0;) {
+    sum = b_.CreateAdd(sum, b_.CreateMul(Emit(map.steps()[d].expr), stride), name);
+    stride = b_.CreateMul(stride, frame_.DimSizeValue(b_, dims[d]), "stride");
   }
+  return sum;
 }
 
 llvm::Value* ScalarEmitter::ToLanes(llvm::Value* value) {
@@ -247,23 +235,9 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
 // ---- Memory --------------------------------------------------------------------------------------
 
 ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
-  // The common step of the lanes: known if every varying index has a constant coefficient and the inner dim sizes are
-  // constants.
-  std::optional<int64_t> step = 0;
-  std::optional<int64_t> stride = 1;
-  for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
-    auto coefficient = LaneCoefficient(indices[d]);
-    if (!coefficient || (*coefficient != 0 && !stride)) {
-      step = std::nullopt;
-      break;
-    }
-    if (*coefficient != 0) *step += *coefficient * *stride;
-    if (stride && buffer.dims[d].is_constant()) {
-      *stride *= buffer.dims[d].constant;
-    } else {
-      stride = std::nullopt;
-    }
-  }
+  std::vector<std::optional<int64_t>> steps;
+  for (ExprId index : indices) steps.push_back(LaneCoefficient(index));
+  const std::optional<int64_t> step = ConstantStride(steps, buffer.dims);
   constexpr int64_t kMostStep = 4;  // limit for EmitSteppedLoad
   const bool scattered = !step || *step < -1 || *step > kMostStep;
   llvm::Value* offset = b_.getInt64(0);

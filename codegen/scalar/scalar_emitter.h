@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/plan/access_map.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_ops.h"
@@ -64,6 +65,9 @@ class ScalarEmitter {
   llvm::Value* local(int buffer) const { return locals_.at(buffer); }
   // Assumes that no dim under kBcastIndex is 1, as a version's guards ensure.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
+
+  // The stride in elements of an affine access of `buffer`, i64. `map` is of this emitter's plan.
+  llvm::Value* EmitStride(const AccessMap& map, int buffer, const char* name);
   // Row buffers hold `rows` rows, interleaved: the first elements of all rows, then the second ones, and so on.
   // Requires CanInterleaveRows(plan), and lanes() == rows at every access to row buffers.
   void SetInterleavedRows(int rows) { rows_held_ = rows; }

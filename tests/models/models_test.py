@@ -99,7 +99,7 @@ class ModelsTest(unittest.TestCase):
         for name, versions in (("bert_2", 1), ("gpt2", 2)):  # of gpt2, mask and scores are joined
             with self.subTest(name), dumped() as folder:
                 tailor.onnx.load(written(name)).compile("host")
-                (plan,), hosts = folder.glob("*.chain-products.txt"), list(folder.glob("host.*.lowered.txt"))
+                (plan,), hosts = folder.glob("*.chain-matmuls.txt"), list(folder.glob("host.*.lowered.txt"))
                 self.assertEqual(len(re.findall(r"^chain ", plan.read_text(), re.MULTILINE)), 2)
                 self.assertEqual(len(hosts), versions)
                 for host in hosts:

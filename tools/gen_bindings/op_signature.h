@@ -1,4 +1,4 @@
-// What every generated file needs of one row of the op table: its C parameters and its texts.
+// One row of the op table as all generated files need it: C parameters and documentation texts.
 #ifndef TAILOR_TOOLS_GEN_BINDINGS_OP_SIGNATURE_H_
 #define TAILOR_TOOLS_GEN_BINDINGS_OP_SIGNATURE_H_
 
@@ -31,12 +31,11 @@ struct OpText {
 };
 OpText TextOf(const OpInfo& op);
 
-// "keep_dims (default 0): 1 keeps ..." for attributes whose name does not say it all; else "".
+// "keep_dims (default 0): 1 keeps ..." for attributes whose name is not self-explanatory; else "".
 std::string AttributeText(const AttributeInfo& attribute);
 
-// Breaks `text` at spaces into lines of at most `width` columns. The first line starts with `first`,
-// the others with `rest`.
-// A kNoBreak in `text` becomes a space.
+// Breaks `text` at spaces into lines of at most `width` columns. The first line starts with `first`, the others with
+// `rest`. A kNoBreak in `text` is printed as a space at which no line breaks.
 std::string Wrapped(absl::string_view text, absl::string_view first, absl::string_view rest, size_t width = 110);
 inline constexpr char kNoBreak = '\x01';
 

@@ -6,13 +6,15 @@
 
 namespace tailor {
 
-// CPU time of the calling thread, in seconds: other load on the machine hardly counts.
+// CPU time of the calling thread, in seconds. Time in which other processes have the CPU does not count.
 double ThreadSeconds();
 
-// Pins the calling thread to its current CPU. Threads that it starts inherit the mask.
+// Pins the calling thread to its current CPU. Threads that it starts later inherit the pinning. No effect if the system
+// refuses.
 void StayOnThisCpu();
 
-// While it lives, the calling thread and threads that it starts may use all CPUs of the process's initial mask.
+// Scope guard: within the scope, the calling thread and threads that it starts may use all CPUs that the process could
+// use before main. The destructor restores the calling thread's mask.
 class OnAllCpus {
  public:
   OnAllCpus();

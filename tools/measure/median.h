@@ -7,7 +7,7 @@
 
 namespace tailor {
 
-// Of an even number of `values` the upper of the two in the middle. `values` is not empty.
+// For an even number of values: the larger of the two middle ones. `values` is not empty.
 inline double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];

@@ -1,4 +1,4 @@
-// The verbs of the command line tool. Each prints to stdout and throws std::runtime_error for the user.
+// The verbs of the command line tool. Each prints to stdout, and throws std::runtime_error with a message for the user.
 #ifndef TAILOR_TOOLS_TAILOR_COMMANDS_H_
 #define TAILOR_TOOLS_TAILOR_COMMANDS_H_
 
@@ -30,7 +30,7 @@ struct CompileArguments {
   std::vector<std::string> targets;
   std::vector<std::string> donated;
   std::string constants;                   // .npz file of the bytes that the text leaves out; empty: none
-  std::optional<uint64_t> constants_seed;  // draws them
+  std::optional<uint64_t> constants_seed;  // seed of random values for them
   uint64_t max_versions = 0;               // 0: the default
   bool offer_products = false;
   bool allow_tf32 = false;

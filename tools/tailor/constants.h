@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// Their bytes come from arguments.constants or arguments.constants_seed. Throws std::runtime_error naming the
-// constants that have none, or one whose array has another dtype or shape.
+// Parses `text`. The bytes of constants that it leaves out come from arguments.constants or arguments.constants_seed.
+// Throws std::runtime_error naming the constants that have none, or one whose array has another dtype or shape.
 GraphHandle ParseWithConstants(const std::string& text, const CompileArguments& arguments);
 
 }  // namespace tailor

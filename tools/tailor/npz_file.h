@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// Reads the archive's directory; an array is read when it is asked for. Not for several threads.
+// The constructor reads the archive's directory, Read one array. Not thread-safe.
 class NpzFile {
  public:
   // Throws std::runtime_error, as Read does, naming the file and what is wrong with it.

@@ -14,7 +14,7 @@ namespace tailor::tune {
 // the progress of both, and the best schedule beside the compiler's own.
 struct SearchArguments {
   int64_t n = 768, k = 768;
-  std::vector<int64_t> rows = {4, 16, 50, 128};  // a schedule is judged by the geometric mean over them
+  std::vector<int64_t> rows = {4, 16, 50, 128};  // values of m; the objective is the geometric mean of the times
   int trials = 40;
   int seeds = 1;
   uint64_t seed = 1;          // the first
@@ -22,7 +22,8 @@ struct SearchArguments {
 };
 void SearchSchedules(const SearchArguments& arguments);
 
-// Times every micro-kernel that fits this machine's registers over K, and makes a profile of it (measure_kernels.h).
+// Times every micro-kernel that fits this machine's registers, as a function of K, and derives a cost profile
+// (measure_kernels.h).
 void MeasureProfile(const ProfileArguments& arguments);
 
 // Writes those micro-kernels as a kernel pack, for tailor-measure on a machine without a compiler.
@@ -41,12 +42,13 @@ struct TilingsArguments {
 };
 void MeasureTilings(const TilingsArguments& arguments);
 
-// Learns from such times which tiling fits which matmul (BladeDISC section 5.2.2). Prints the quality of the choice on
-// held-out rhs operands, beside the compiler's rule and the cost profile.
+// Trains a decision tree that selects the tiling of a matmul by its dim sizes, from the files of MeasureTilings
+// (BladeDISC section 5.2.2). Prints the quality of the choice on held-out rhs operands, beside the compiler's rule and
+// the cost profile.
 struct ClassifyArguments {
   std::vector<std::string> times;  // files
   std::string profile;             // file; empty: the compiler's own
-  int tilings = 5;                 // to choose from
+  int tilings = 5;                 // candidates
   int depth = 6;                   // of the tree
   bool print_tree = false;
 };

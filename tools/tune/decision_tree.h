@@ -17,10 +17,10 @@ class DecisionTree {
  public:
   struct Limits {
     int depth = 6;
-    int leaf = 2;  // samples that a leaf has at least
+    int leaf = 2;  // minimum number of samples in a leaf
   };
-  // Of one or more samples with equally many features. Equal splits are decided by the first feature, then the least
-  // threshold; equal labels by the least.
+  // Trains on `samples`: at least one, all with the same number of features. Ties between splits go to the first
+  // feature, then to the lowest threshold; ties between labels go to the lowest label.
   DecisionTree(const std::vector<Sample>& samples, const Limits& limits);
 
   int Classify(const std::vector<double>& features) const;
@@ -32,7 +32,7 @@ class DecisionTree {
   struct Node {
     int label = -1;  // of a leaf
     int feature = -1;
-    double threshold = 0;        // features up to it go below, others above
+    double threshold = 0;        // a feature <= threshold goes to `below`, others to `above`
     int below = -1, above = -1;  // nodes
   };
   // Adds the tree of `samples` and returns its root.

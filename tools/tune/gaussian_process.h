@@ -14,15 +14,15 @@ struct Prediction {
 
 class GaussianProcess {
  public:
-  // Of the values observed at `inputs`, one or more of equal length. The kernel is Matern 5/2 in the Euclidean
-  // distance; its length and the noise of observations are those of a small grid under which the values are likeliest.
+  // Fits the values observed at `inputs`: at least one, all of equal length. The kernel is Matern 5/2 in the Euclidean
+  // distance. Its length scale and the observation noise are the pair of a small grid with the highest likelihood.
   GaussianProcess(std::vector<std::vector<double>> inputs, const std::vector<double>& values);
 
   Prediction At(const std::vector<double>& input) const;
   double length() const { return length_; }
 
  private:
-  // Sets factor_ and weights_ for a length and a noise; returns the logarithm of the likelihood, less a constant.
+  // Sets factor_ and weights_ for a length scale and a noise; returns the log likelihood up to a constant.
   double Fit(double length, double noise);
 
   std::vector<std::vector<double>> inputs_;

@@ -1,4 +1,4 @@
-// Times of calls that take turns, so that other load on the machine affects all of them alike.
+// Times calls in interleaved turns, so that other load on the machine affects all of them alike.
 #ifndef TAILOR_TOOLS_TUNE_INTERLEAVED_TIMES_H_
 #define TAILOR_TOOLS_TUNE_INTERLEAVED_TIMES_H_
 
@@ -9,12 +9,12 @@ namespace tailor::tune {
 
 using Call = std::function<void()>;
 
-// CPU seconds of the calling thread for one call, by call and round. In each round all calls take turns; the order
-// rotates by round. Each is called once to warm caches, then repeatedly for about `seconds`.
+// times[call][round]: CPU seconds of the calling thread per call. In each round all calls take turns, in an order that
+// rotates by round. In its turn a call runs once to warm the caches, then repeatedly for about `seconds`.
 std::vector<std::vector<double>> InterleavedTimes(const std::vector<Call>& calls, int rounds, double seconds);
 
-// The least time over the rounds, for each call. Under other load the least of many short times is more reproducible
-// than their median: some moments are quiet.
+// Per call, the minimum over the rounds, in CPU seconds. Under other load the minimum of many short times is more
+// reproducible than their median.
 std::vector<double> LeastTimes(const std::vector<Call>& calls, int rounds, double seconds);
 
 }  // namespace tailor::tune

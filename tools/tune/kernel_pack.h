@@ -18,7 +18,7 @@
 
 namespace tailor::tune {
 
-// Tiles on each side of the matmul that each function of a pack computes: they share operands, which lie in L2.
+// Each function of a pack computes a matmul of kPackedTiles x kPackedTiles tiles, whose operands are in L2.
 inline constexpr int64_t kPackedTiles = 4;
 
 // The function is a KernelFn of kPackedTiles tasks. Its arguments are the addresses of the operands and of the result,
@@ -36,7 +36,7 @@ struct KernelPack {
 };
 
 std::string KernelPackBytes(const KernelPack& pack);
-// Throws std::runtime_error for bytes that are no whole, undamaged pack.
+// Throws std::runtime_error if `bytes` is truncated, damaged or no kernel pack.
 KernelPack ParseKernelPack(const std::string& bytes);
 
 }  // namespace tailor::tune

@@ -11,7 +11,7 @@ struct DepthTime {
   double time;  // > 0
 };
 
-// fixed + near_step * min(depth, knee) + far_step * max(depth - knee, 0)
+// fixed + near_step * min(depth, knee) + far_step * max(depth - knee, 0), in the unit of DepthTime::time
 struct LinearPieces {
   double fixed = 0, near_step = 0, far_step = 0;
   double knee = 0;
@@ -19,8 +19,8 @@ struct LinearPieces {
   double At(double depth) const;
 };
 
-// The pieces with no negative coefficient that minimize the sum of squared relative errors at `points`. A coefficient
-// that the points do not determine is 0: depths on one side of the knee do not determine the other side.
+// Minimizes the sum of squared relative errors at `points` over coefficients >= 0. A coefficient that the points do not
+// determine is 0: depths on one side of the knee do not determine the other side.
 LinearPieces FitLinearPieces(const std::vector<DepthTime>& points, double knee);
 
 // The largest relative error of `pieces` at `points`.

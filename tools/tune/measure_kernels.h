@@ -13,7 +13,7 @@ namespace tailor::tune {
 struct ProfileArguments {
   std::string output;  // empty: print only
   int keep = 0;        // number of micro-kernels, by rank; 0: all
-  int passes = 100;    // over all micro-kernels
+  int passes = 100;    // each times every micro-kernel
   std::string target;  // "x86-64-v3"; empty: this machine's level. A pack has its own
 };
 // Throws std::runtime_error naming the argument that is wrong, or the output that cannot be written.
@@ -23,8 +23,8 @@ void CheckArguments(const ProfileArguments& arguments);
 // std::runtime_error naming the features that this machine lacks.
 std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
 
-// Times one row, and two of the largest tiles, with an rhs larger than the caches. `fits` are of the pack's
-// micro-kernels, in their order.
+// With an rhs larger than the caches, times the widest micro-kernel of one row, and two row tiles of the largest
+// micro-kernel. `fits`: one per micro-kernel of the pack, in its order.
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes);
 
 // Measures, fits and ranks; prints the fits with their errors at held-out depths; writes the profile

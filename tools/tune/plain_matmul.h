@@ -19,14 +19,14 @@
 
 namespace tailor::tune {
 
-// The dim sizes of a matmul that compilation knows. The number of rows is always unknown.
+// The dim sizes that are constants of the compiled code. Unset ones, and m, are arguments of a call.
 struct MatmulForm {
   std::optional<int64_t> n, k;
 };
 
 KernelPlan PlainMatmulPlan(const MatmulForm& form);
 
-// The code of such a plan, whose entry is `name`_v0. Where `tile` has tilings to choose from, it takes any of them.
+// The object code of such a plan, with the entry `name`_v0. If tile.tilings is not empty, the tiling is an argument.
 // Throws std::runtime_error if it does not compile.
 std::unique_ptr<llvm::MemoryBuffer> CompilePlainMatmul(const KernelPlan& plan, const ContractionTile& tile,
                                                        const CpuTarget& target, const std::string& name);
@@ -48,8 +48,8 @@ class PlainMatmul {
   static std::unique_ptr<PlainMatmul> Compile(const MatmulForm& form, const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return tile_; }
-  // Dim sizes are those of the form where it has them; `panels` is 64-byte aligned. A tile with a choice
-  // needs `tiling`.
+  // `n` and `k` equal those of the form, if it has them; `panels` is 64-byte aligned. `tiling` is required if
+  // tile().tilings is not empty.
   BoundMatmul Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out,
                    const MatmulTiling* tiling = nullptr) const;
 
@@ -72,7 +72,7 @@ class PlainOperands {
   BoundMatmul Bind(const PlainMatmul& matmul, const MatmulTiling* tiling = nullptr) {
     return matmul.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data(), tiling);
   }
-  // As a matmul with a constant rhs, on one thread.
+  // The matmul as it is offered to a product provider: constant rhs, one thread.
   tailor_product Offered();
   // Whether the output of the last launch is exact: elements are small integers.
   bool IsRight() const;

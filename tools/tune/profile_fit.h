@@ -25,13 +25,13 @@ struct TileFit {
 };
 std::vector<TileFit> FitTiles(const std::vector<TileTimes>& times);
 
-// Times of a group of panels that comes from memory, in nanoseconds.
+// Times, in nanoseconds, of row tiles that read a group of panels from memory. A group is the panels of one tile.
 struct StreamTimes {
   int64_t depth;
-  int row_panels;    // panels of a group that one row reads
-  double row;        // time of one row
-  TileFit tile;      // the fit of a tile of which two use the same group
-  double two_tiles;  // their time
+  int row_panels;    // panels per group of the one-row micro-kernel
+  double row;        // one row on one group
+  TileFit tile;      // the fit of the largest micro-kernel
+  double two_tiles;  // two row tiles of it on one group
 };
 // Sets CostProfile::line and `hidden`: nanoseconds per cache line that comes from memory, and the share of the second
 // tile's time that overlaps with fetching the next group (equation 3 of the paper, with overlap).
@@ -44,8 +44,8 @@ struct MatmulSize {
 // Every combination of powers of two, and of three times those: m in [1, 1024], n in [16, 1024], k in [64, 1024].
 std::vector<MatmulSize> RankingSizes();
 
-// For each fit, its predicted speed over that of the fastest, in the mean over `sizes`: each micro-kernel computes a
-// whole matmul in tiles of its full size (Pattern I with padding, figure 5 of the paper).
+// For each fit, its predicted speed relative to the fastest one, as the mean over `sizes`. Each micro-kernel computes
+// whole matmuls in tiles of its full size (Pattern I with padding, figure 5 of the paper).
 std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<MatmulSize>& sizes);
 
 // `base` with only the tiles of the `keep` highest `ranks`, as fitted; 0: all.

@@ -1,6 +1,6 @@
-// Searches for the point of a space with the least value, where each value costs a measurement: Bayesian optimisation
-// in several trust regions at a time (TSCompiler section 5.1), and random search to compare with.
-// Deterministic in the seed and the observed values. One thread at a time.
+// Minimizes a measured value over a discrete space: Bayesian optimisation in several trust regions at a time
+// (TSCompiler section 5.1), and random search as the baseline. Deterministic in the seed and the observed values. One
+// thread at a time.
 #ifndef TAILOR_TOOLS_TUNE_REGION_SEARCH_H_
 #define TAILOR_TOOLS_TUNE_REGION_SEARCH_H_
 
@@ -16,7 +16,7 @@ namespace tailor::tune {
 class Search {
  public:
   virtual ~Search() = default;
-  // An allowed point that was not asked for before, unless none is found soon.
+  // The next point to measure. It is allowed. It is a new point, unless repeated draws find none.
   virtual Point Next() = 0;
   // The value of the point that Next returned last.
   virtual void Tell(double value) = 0;

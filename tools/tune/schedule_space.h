@@ -28,8 +28,8 @@ bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
 // - the data that a task reuses exceeds the L2 cache;
 // - sums that wait for the next depth block exceed half of the L1 cache, or the space that the code reserves for them.
 //
-// Soft constraints add a penalty: fewer than two multiply-adds for each load; panels that the tile's do not divide; the
-// amount of code, in micro-kernels.
+// Soft constraints add a penalty: fewer than two multiply-adds for each load; a number of rhs panels that the panels of
+// a tile do not divide; the amount of code, in micro-kernels.
 //
 // `form` has both dim sizes.
 SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches);

@@ -17,13 +17,14 @@ struct Parameter {
   bool ordered = true;          // neighbours in `values` behave alike
 };
 
-using Point = std::vector<int>;           // for each parameter, which of its values
-using Assignment = std::vector<int64_t>;  // those values
+using Point = std::vector<int>;           // per parameter: an index into its values
+using Assignment = std::vector<int64_t>;  // per parameter: the value
 using Random = std::mt19937_64;
 
 class SearchSpace {
  public:
-  // `allows` is the hard constraints; `penalty` >= 0 sums the soft ones. Aborts if a parameter has no value.
+  // `allows`: whether the hard constraints hold. `penalty`: the sum of the soft ones, >= 0. Aborts if a parameter has
+  // no value.
   SearchSpace(std::vector<Parameter> parameters, std::function<bool(const Assignment&)> allows,
               std::function<double(const Assignment&)> penalty);
 

@@ -1,5 +1,5 @@
-// Measured times of matmuls under different tilings, as a file: measuring takes minutes, learning from the file
-// takes no time.
+// Measured times of matmuls under different tilings, and their file format. Measuring takes minutes; classifiers are
+// trained from the file.
 #ifndef TAILOR_TOOLS_TUNE_TILING_TIMES_H_
 #define TAILOR_TOOLS_TUNE_TILING_TIMES_H_
 
@@ -11,7 +11,7 @@
 namespace tailor::tune {
 
 struct TilingTimes {
-  std::vector<std::string> tilings;  // "rule" is the compiler's own; others are tiles: "6x4"
+  std::vector<std::string> tilings;  // "rule": the default rule (tile_shapes.h); "6x4": tiles of 6 rows x 4 panels
   std::vector<MatmulSize> sizes;
   std::vector<std::vector<double>> times;  // by size, then tiling; nanoseconds, > 0
 };
@@ -19,8 +19,8 @@ struct TilingTimes {
 // Comma-separated lines: "m,n,k," and the tilings, then one line for each size.
 std::string TilingTimesText(const TilingTimes& times);
 
-// Appends the sizes of `text` to `out`, whose tilings, if there are any, must be the same. Returns "", or an error
-// ("line 3: ...") with `out` unchanged.
+// Appends the sizes and times of `text` to `out`. If `out` already has tilings, `text` must have the same ones. Returns
+// "", or an error ("line 3: ...") with `out` unchanged.
 std::string ParseTilingTimes(const std::string& text, TilingTimes* out);
 
 }  // namespace tailor::tune

@@ -1,8 +1,8 @@
 // Convolutions with 3 x 3 windows by Winograd's minimal filtering F(2x2, 3x3) (Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks", section 4.1). A tile of 2 x 2 results depends on a tile of 4 x 4 image elements.
-// Image tiles, and the weights of each channel pair, are transformed into 16 points, which are sums of their elements.
-// Per point, the sum over channels is a matmul; sums of the 16 products are the four results. That is 16 multiply-adds
-// instead of 36 per tile and channel pair.
+// Image tiles, and the weights of each pair of an input and an output channel, are transformed to 16 values each, the
+// points. Per point, the sum over input channels is a matmul. The inverse transform makes the four results from the 16
+// products. That is 16 multiply-adds per tile and channel pair instead of 36.
 //
 // A plan selects it by the layout of the weights, kWinogradPanels16. In all else the plan is the ordinary contraction:
 // a staged lhs of [N, C, H + 2, W + 2], whose 3 x 3 windows are the rows of the matmul, and K = C * 9.
@@ -25,7 +25,8 @@ inline int64_t WinogradChannels(const KernelPlan& plan, const Contraction& contr
   return plan.axes[contraction.k].dim_size.constant / (kWinogradWindow * kWinogradWindow);
 }
 
-// Layout of a worker's scratch for one block of tiles. Sizes and offsets in f32 elements; offsets are whole vectors.
+// Layout of a worker's scratch for one block of tiles. Strides and offsets count f32 elements; offsets are multiples of
+// 16.
 struct WinogradScratch {
   int64_t tiles;           // per block, at most
   int64_t channel_stride;  // between channels of one point of the image

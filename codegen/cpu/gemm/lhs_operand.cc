@@ -75,11 +75,10 @@ struct EmittedArithmetic {
 
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
   LhsForm form;
-  form.row_coefficients = LoadCoefficients(plan, c.lhs, c.m);
-  form.depth_coefficients = LoadCoefficients(plan, c.lhs, c.k);
-  const bool affine = !form.row_coefficients.empty() && !form.depth_coefficients.empty();
-  form.tables = c.fill >= 0 || (!affine && !c.lhs.args.empty());
-  form.unit_depth_stride = !form.tables && IsUnitStride(plan, form.depth_coefficients);
+  form.rows = MapOf(plan, c.lhs, c.m);
+  form.depth = MapOf(plan, c.lhs, c.k);
+  form.tables = c.fill >= 0 || !form.rows.IsAffine() || !form.depth.IsAffine();
+  form.unit_depth_stride = !form.tables && form.depth.IsUnitInLastDim();
   const bool separable =
       std::all_of(c.lhs.args.begin(), c.lhs.args.end(), [&](ExprId index) { return IsSeparable(plan, c, index); });
   if (form.tables && !separable) {
@@ -141,10 +140,10 @@ void LhsOperand::EmitStrides() {
   }
 }
 
-Value* LhsOperand::EmitStride(const std::vector<ExprId>& coefficients) {
+Value* LhsOperand::EmitStride(const AccessMap& map) {
   Value* sum = I64(0);
-  for (size_t d = coefficients.size(); d-- > 0;) {
-    sum = b_.CreateAdd(sum, b_.CreateMul(scalars_.Emit(coefficients[d]), strides_[d]), "stride");
+  for (size_t d = map.steps().size(); d-- > 0;) {
+    sum = b_.CreateAdd(sum, b_.CreateMul(scalars_.Emit(map.steps()[d].expr), strides_[d]), "stride");
   }
   return sum;
 }
@@ -238,8 +237,8 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
   if (!form_.tables) {
     scalars_.SetAxis(c_.m, I64(0));
     scalars_.SetAxis(c_.k, I64(0));
-    row_stride_ = EmitStride(form_.row_coefficients);
-    depth_stride_ = EmitStride(form_.depth_coefficients);
+    row_stride_ = EmitStride(form_.rows);
+    depth_stride_ = EmitStride(form_.depth);
     Value* offset = EmitOffset(I64(0), I64(0));
     llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
     base_ = b_.CreateInBoundsGEP(element, frame_.buffers[c_.lhs.ref], offset, "lhs");

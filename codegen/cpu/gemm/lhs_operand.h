@@ -18,7 +18,7 @@ namespace tailor::gemm {
 
 // How the operand's elements are addressed.
 struct LhsForm {
-  std::vector<ExprId> row_coefficients, depth_coefficients;  // as LoadCoefficients gives them; empty with tables
+  AccessMap rows, depth;  // along m and along k
   bool tables = false;
   bool unit_depth_stride = false;
 };
@@ -53,7 +53,7 @@ class LhsOperand {
  private:
   bool HasStaging() const { return c_.fill >= 0; }
   void EmitStrides();
-  llvm::Value* EmitStride(const std::vector<ExprId>& coefficients);
+  llvm::Value* EmitStride(const AccessMap& map);
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);
   // How an index grows from the current row to the next ones: by `slope` per row, for `remaining` rows, the current one
   // included (null: for all).

@@ -87,7 +87,7 @@ TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const Packe
 
 // Rows that are consecutive in memory form one run; each part of K prefetches a part of it.
 TilePrefetch::Ahead TilePrefetch::NextRows(const MatmulTile& tile, Value* k, Value* depth) {
-  if (IsUnitStride(plan_, form_.row_coefficients)) return NextColumns(tile, k);
+  if (form_.rows.IsUnitInLastDim()) return NextColumns(tile, k);
   constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
   Value* step = b_.CreateLShr(I64(kBytes), FloorLog2(tile.panels), "step");
   Value* row = lhs_.AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));

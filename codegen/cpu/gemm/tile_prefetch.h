@@ -14,7 +14,7 @@ namespace tailor::gemm {
 
 // The rows of a task, split into tiles.
 struct TaskRows {
-  llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // last_tile: the next task's first one
+  llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // row tiles [first_tile, last_tile)
   llvm::Value *first = nullptr, *count = nullptr;
   llvm::Value* ends_panels = nullptr;  // i1: no later task reads this task's panels
 };
@@ -45,8 +45,7 @@ class TilePrefetch {
                              int rows);
 
   // Borrows all arguments; adds expressions to `plan`. Emits into the entry block, where `b` stands. With
-  // `depth_blocks` K runs in parts of tile.depth, else in one part. `own_prefetch_distance`: how many k ahead a task's
-  // only tile prefetches its own panels.
+  // `depth_blocks` K runs in parts of tile.depth, else in one part. `own_prefetch_distance`: CostProfile::ahead.
   TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
                const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
                LhsOperand& lhs, llvm::Value* own_prefetch_distance);

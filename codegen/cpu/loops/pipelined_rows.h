@@ -1,5 +1,5 @@
 // Software-pipelined rows: while a row is processed, the first stage of the next row runs in the loops of a later stage
-// (Schedule::ahead). So may the last stage of the row before (Schedule::behind). This fills the wait at the end of
+// (Schedule::ahead). So may the last stage of the previous row (Schedule::behind). This fills the wait at the end of
 // reductions, and overlaps arithmetic with the neighbours' loads and stores. (Stores then alternate between the output
 // and row buffers, which stay in L1.)
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_PIPELINED_ROWS_H_
@@ -15,8 +15,8 @@
 
 namespace tailor::cpu {
 
-// In elements; larger launches are not pipelined. Most last-level caches hold that many elements and as many results,
-// and rows that come from memory are read fastest when nothing else is.
+// The largest pipelined launch, in elements. Most last-level caches hold its operand and its result. Rows that come
+// from memory are read faster one by one.
 constexpr int64_t kLargestLaunchInFlight = 1 << 20;
 
 // The stage in whose loops the first stage of the next row may run: the first later one with the same axes, among them
@@ -30,7 +30,7 @@ bool LeavesLastStage(const KernelPlan& plan, int ahead);
 // Whether the first stage writes row buffers.
 bool KeepsAhead(const KernelPlan& plan);
 
-// How many sets of row buffers the rows in flight rotate through.
+// The number of row buffer sets, through which the pipelined rows rotate.
 int RowBufferSets(const KernelPlan& plan, const Schedule& schedule);
 
 // Runs tasks [first, end) pipelined if `allowed` (i1) and there are several; `digits` stands at `first`. `scratch`:

@@ -56,14 +56,14 @@ class StageLoops {
 
   void EmitStages();
   void EmitStage(const Stage& stage);
-  // Rows in flight (codegen/cpu/loops/pipelined_rows.h): the current row, the next one and the one before.
+  // Software-pipelined rows (codegen/cpu/loops/pipelined_rows.h): the current, the next and the previous row.
   enum RowInFlight { kHere, kNext, kBefore };
   // The first stage of the next row.
   void EmitFirstStage();
   // The stages of the current row after its first, without the last if Schedule::behind. In the loops of stage
   // Schedule::ahead run the next row's first stage (`with_next`) and the previous row's last one (`with_before`).
   void EmitOtherStages(bool with_next, bool with_before);
-  // The last stage of the row before.
+  // The last stage of the previous row.
   void EmitLastStage();
   void Forget();
 
@@ -83,7 +83,7 @@ class StageLoops {
   // Upper bound of the additions to one accumulator in the loops of `axes`, with `unroll` accumulators along the lane
   // axis.
   int64_t MostSteps(const std::vector<int>& axes, int unroll) const;
-  // `blocks` (null: none): unrolled turns are steps of it, the others are not.
+  // `blocks` (null: none) counts the unrolled iterations as steps, the remaining ones not.
   void EmitVectors(PartSpan span, int unroll, BlockSums* blocks, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);
   void EmitStageOf(const Stage& stage, int row);

@@ -9,8 +9,8 @@
 
 namespace tailor::cpu {
 
-// `axes` in the order of digits. Last come axes, except `other`, along which a load with lanes along `lane_axis`
-// advances within the rows of its tensor. Consecutive tasks then read consecutive memory.
+// Reorders `axes`, outermost digit first, so that consecutive tasks read consecutive memory: last come the axes that
+// the innermost index of some load depends on. Only loads that depend on `lane_axis` count; `other` keeps its place.
 std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int lane_axis, int other = -1);
 
 class TaskDigits {

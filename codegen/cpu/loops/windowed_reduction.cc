@@ -37,12 +37,6 @@ class WindowFinder {
     });
   }
 
-  std::optional<int64_t> Coefficient(ExprId index, int axis) {
-    const ExprId id = CoefficientOf(plan_, index, axis);
-    if (id < 0 || plan_.exprs[id].kind != ExprKind::kDimSize || !plan_.exprs[id].dim_size.is_constant()) return {};
-    return plan_.exprs[id].dim_size.constant;
-  }
-
   // The side of an index that depends on a tile axis and on one parallel axis.
   std::optional<WindowSide> SideOf(ExprId index) {
     WindowSide side;
@@ -53,10 +47,10 @@ class WindowFinder {
       place = axis;
     }
     if (side.result < 0 || side.window < 0) return std::nullopt;
-    const auto stride = Coefficient(index, side.result), dilation = Coefficient(index, side.window);
-    if (!stride || !dilation || *stride < 1 || *dilation < 1 || (*stride > 1 && *dilation > 1)) return std::nullopt;
-    side.stride = *stride;
-    side.dilation = *dilation;
+    const IndexStep stride = StepAlong(plan_, index, side.result), dilation = StepAlong(plan_, index, side.window);
+    side.stride = stride.constant;
+    side.dilation = dilation.constant;
+    if (side.stride < 1 || side.dilation < 1 || (side.stride > 1 && side.dilation > 1)) return std::nullopt;
     side.size = plan_.axes[side.window].dim_size.constant;
     return side;
   }
@@ -120,10 +114,9 @@ class WindowFinder {
   bool IsNumber(ExprId id) {
     int sides = 0;
     for (const WindowSide& side : found_.sides) {
-      const auto of_result = Coefficient(id, side.result), of_window = Coefficient(id, side.window);
-      if (!of_result || !of_window) return false;
-      if (*of_result == 0 && *of_window == 0) continue;
-      if (*of_result != side.stride || *of_window != side.dilation) return false;
+      const IndexStep of_result = StepAlong(plan_, id, side.result), of_window = StepAlong(plan_, id, side.window);
+      if (of_result.Is(0) && of_window.Is(0)) continue;
+      if (!of_result.Is(side.stride) || !of_window.Is(side.dilation)) return false;
       ++sides;
     }
     return sides == 1;

@@ -13,47 +13,27 @@
 namespace tailor::cpu {
 namespace {
 
-enum class Reach { kUniform, kContiguous, kScattered };
-
-std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
-  if (id < 0) return std::nullopt;
-  const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // assumes no broadcast
-  if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
-  return e.dim_size.constant;
+// A version without broadcasts is what lanes are chosen for.
+AccessMap MapOf(KernelPlan& plan, int buffer, const std::vector<ExprId>& indices, int axis) {
+  return AccessMap::Along(plan, {buffer, indices}, axis, {.no_broadcast = true});
 }
 
-// How the address of `buffer` at `indices` moves when `axis` advances by one.
-Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
-  const Buffer buffer = plan.buffers[buffer_id];
-  if (buffer.kind == BufferKind::kLocal) return Reach::kUniform;
-  bool uniform = true;
-  bool inner_constant_one = true;
-  for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
-    auto step = ConstantOf(plan, CoefficientOf(plan, indices[d], axis));
-    if (!step) return Reach::kScattered;
-    if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Reach::kScattered;
-    if (*step != 0) uniform = false;
-    inner_constant_one = inner_constant_one && buffer.dims[d] == DimSize{.constant = 1};
-  }
-  if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Reach::kScattered;
-  return uniform ? Reach::kUniform : Reach::kContiguous;
+// Lanes are neighbours in memory, in either order.
+bool IsContiguousEitherWay(const AccessMap& map) {
+  return map.kind() == AccessMap::Kind::kUnit || (map.kind() == AccessMap::Kind::kStrided && map.stride() == -1);
 }
 
 // Gain of the accesses from lanes along `axis`, in rough cycles per vector.
 double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {
-    switch (ReachAlong(plan, buffer, indices, axis)) {
-      case Reach::kUniform:
-        gain += 1;
-        break;
-      case Reach::kContiguous:
-        gain += 2;
-        break;
-      case Reach::kScattered:
-        gain -= lanes / 2;
-        break;
+    const AccessMap map = MapOf(plan, buffer, indices, axis);
+    if (map.kind() == AccessMap::Kind::kUniform) {
+      gain += 1;
+    } else if (IsContiguousEitherWay(map)) {
+      gain += 2;
+    } else {
+      gain -= lanes / 2;
     }
   };
   for (ExprId id : exprs) {
@@ -183,8 +163,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   if (!writes(store) || std::count_if(statements.begin(), statements.end(), writes) != 1) return;
   const Buffer& output = plan.buffers[store.buffer];
   if (SizeOf(output.dtype) * schedule.lanes < 16) return;
-  if (ReachAlong(plan, store.buffer, store.indices, schedule.lane_axis) != Reach::kContiguous) return;
-  if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
+  if (!MapOf(plan, store.buffer, store.indices, schedule.lane_axis).IsUnitInLastDim()) return;
   if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
 
   const DimSize& run = plan.axes[schedule.lane_axis].dim_size;

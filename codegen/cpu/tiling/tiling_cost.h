@@ -51,8 +51,8 @@ struct AxisTiles {
   }
 };
 
-// A thread takes several small tasks at a time, so that each grab is worth its cost; then as many as give every thread
-// the same number (section 4: max-min allocation).
+// A chunk has at least about kChunkMultiplyAdds of work, so that fetching it pays off. Chunks are then sized so that
+// every thread gets equally many (section 4: max-min allocation).
 template <typename V>
 TaskTerms<V> TasksOf(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape) {
   constexpr float kChunkMultiplyAdds = 1 << 19, kReadingRows = 8, kPanelColumns = 16;

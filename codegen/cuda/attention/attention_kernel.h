@@ -29,7 +29,7 @@ class AttentionKernel {
   struct Lane {
     std::vector<llvm::Value*> rows;
     int sharers;
-    llvm::Value *key, *column;        // i32: the lane's first key of the warp's in a step; first column
+    llvm::Value *key, *column;        // i32: the lane's first key, within the warp's keys of a step; its first column
     std::vector<Place> scores, sums;  // groups of `run` sums are neighbouring columns
     unsigned run;
   };

@@ -19,9 +19,10 @@ class OnlineSoftmax {
   // Replaces the scores (f32) of row `row` by their exponentials. Returns the factor by which earlier sums must be
   // scaled.
   llvm::Value* EmitUpdate(int row, std::vector<llvm::Value*>& scores);
-  // Adds the totals over the sharers, after the last scores.
+  // After the last scores: adds the totals of the sharers, so that each has the whole sum.
   void EmitFinish();
-  // The maximum, and the sum of exponentials relative to it; over all sharers after EmitFinish: f32.
+  // f32: the row's maximum so far, and the sum of exponentials relative to it. The sum is this thread's part until
+  // EmitFinish, then that of all sharers.
   llvm::Value* EmitTop(int row) { return Load(tops_[row], "top"); }
   llvm::Value* EmitTotal(int row) { return Load(totals_[row], "total"); }
   // Combines the row with other parts: `tops` and `totals` are those of all parts. Returns the factor of this part's

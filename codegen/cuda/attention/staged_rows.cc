@@ -34,16 +34,9 @@ StagedRows::StagedRows(AttentionFrame& frame, ExprId element, int row_axis, int 
 void StagedRows::FindRuns() {
   const Expr load = f_.plan.exprs[element_];
   if (load.kind != ExprKind::kLoad || load.predicate >= 0) return;
-  if (!IsUnitStride(f_.plan, LoadCoefficients(f_.plan, load, column_axis_))) return;
-  const std::vector<ExprId> coefficients = LoadCoefficients(f_.plan, load, row_axis_);
-  if (coefficients.empty()) return;
-  const std::vector<DimSize>& dims = f_.plan.buffers[load.ref].dims;
-  pitch_ = b_.getInt64(0);
-  Value* stride = b_.getInt64(1);
-  for (size_t d = dims.size(); d-- > 0;) {
-    pitch_ = b_.CreateAdd(pitch_, b_.CreateMul(f_.scalars.Emit(coefficients[d]), stride), "pitch");
-    stride = b_.CreateMul(stride, f_.kernel.DimSizeValue(b_, dims[d]), "stride");
-  }
+  const AccessMap rows = MapOf(f_.plan, load, row_axis_);
+  if (!rows.IsAffine() || !MapOf(f_.plan, load, column_axis_).IsUnitInLastDim()) return;
+  pitch_ = f_.scalars.EmitStride(rows, load.ref, "pitch");
   f_.scalars.SetAxis(row_axis_, b_.getInt64(0));
   f_.scalars.SetAxis(column_axis_, b_.getInt64(0));
   base_ = f_.scalars.AddressOf(load.ref, load.args);
@@ -100,8 +93,7 @@ Value* StagedRows::EmitElement() {
 // Neighbouring threads take neighbours in memory, along rows or along columns.
 void StagedRows::EmitGather(Value* first, Value* to) {
   const Expr element = f_.plan.exprs[element_];
-  const bool along_rows =
-      element.kind == ExprKind::kLoad && IsUnitStride(f_.plan, LoadCoefficients(f_.plan, element, row_axis_));
+  const bool along_rows = element.kind == ExprKind::kLoad && MapOf(f_.plan, element, row_axis_).IsUnitInLastDim();
   const int elements = rows_ * columns_;
   llvm::BasicBlock* latch = nullptr;
   EmitLoop(b_, b_.getInt64(0), b_.getInt64(elements), f_.tile.threads(), "gather", [&](Value* begin) {

@@ -1,8 +1,8 @@
-// What happens to kernel versions with assembler problems (assembler.h). The problems depend on the assembler's release
-// as much as on the kernel, so none fails a compilation:
+// The treatment of kernel versions with assembler problems (assembler.h). The problems depend on the assembler's
+// release as much as on the kernel, so none fails a compilation:
 //
 // 1. A version is dropped if another version without problems stands in for it (Replaces).
-// 2. Else one that spills is emitted again, lighter (reduce_registers.h).
+// 2. Else, if it spills, it is changed by ReduceRegisters and emitted again (reduce_registers.h).
 // 3. Else it is kept: slower than intended, but the only one of its kind for some shapes.
 //
 // Each case is reported: in the texts of dropped versions, or in the notes.
@@ -18,7 +18,8 @@
 
 namespace tailor::cuda {
 
-// The most times that a program's kernels are assembled. Each turn takes seconds if there are many kernels.
+// The maximum number of turns: times that a program's kernels are assembled. A turn takes seconds if there are many
+// kernels.
 inline constexpr int kAssemblingTurns = 4;
 
 // Problems that the assembler reports, by version number.
@@ -30,8 +31,8 @@ using VersionFaults = std::map<int, AssemblerProblem>;
 bool Replaces(const CudaVersion& other, const CudaVersion& version, bool spills);
 
 // Adapts `schedule` after turn `turn` (from 1) of kAssemblingTurns. True if it has changed, so that its kernels must be
-// rebuilt; `dropped` then describes what was left out or made lighter. `notes`: why a version is kept, by its number in
-// the resulting `schedule`; final after a turn that changes nothing.
+// rebuilt; `dropped` then describes the versions that were dropped or changed. `notes`: why a version is kept, by its
+// number in the resulting `schedule`; final after a turn that changes nothing.
 bool RetryOnSpill(const VersionFaults& faults, int turn, CudaSchedule& schedule, std::vector<std::string>& dropped,
                   std::map<int, std::string>& notes);
 

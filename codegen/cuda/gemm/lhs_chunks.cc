@@ -9,19 +9,11 @@ LhsChunks::LhsChunks(MatmulFrame& matmul)
   const Contraction& c = matmul.contraction();
   KernelPlan& plan = matmul.plan();
   if (c.fill >= 0 || plan.buffers[c.lhs.ref].layout != ConstantLayout::kRowMajor) return;
-  if (!IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.k))) return;
-  row_coefficients_ = LoadCoefficients(plan, c.lhs, c.m);
-  if (row_coefficients_.empty()) return;
+  const AccessMap rows = MapOf(plan, c.lhs, c.m);
+  if (!rows.IsAffine() || !MapOf(plan, c.lhs, c.k).IsUnitInLastDim()) return;
 
   llvm::IRBuilderBase& b = matmul.b();
-  const std::vector<DimSize>& dims = plan.buffers[c.lhs.ref].dims;
-  row_stride_ = b.getInt64(0);
-  Value* stride = b.getInt64(1);
-  for (size_t d = dims.size(); d-- > 0;) {
-    Value* coefficient = matmul.scalars().Emit(row_coefficients_[d]);
-    row_stride_ = b.CreateAdd(row_stride_, b.CreateMul(coefficient, stride), "row.stride");
-    stride = b.CreateMul(stride, matmul.frame().DimSizeValue(b, dims[d]), "stride");
-  }
+  row_stride_ = matmul.scalars().EmitStride(rows, c.lhs.ref, "row.stride");
   matmul.scalars().SetAxis(c.m, b.getInt64(0));
   matmul.scalars().SetAxis(c.k, b.getInt64(0));
   base_ = matmul.scalars().AddressOf(c.lhs.ref, c.lhs.args);

@@ -18,7 +18,7 @@ class LhsChunks {
 
   // Whether elements along K are contiguous in memory. They may still be unaligned: callers' tensors are aligned to
   // their elements only.
-  bool AreRuns() const { return !row_coefficients_.empty(); }
+  bool AreRuns() const { return row_stride_ != nullptr; }
   // i1: every chunk that begins at a multiple of a chunk is 16-byte aligned. Requires AreRuns().
   llvm::Value* IsAligned() const { return aligned_; }
   // Address of element (m, 0). Requires AreRuns() and an existing row.
@@ -29,7 +29,6 @@ class LhsChunks {
  private:
   MatmulFrame& matmul_;
   llvm::Type* const element_;
-  std::vector<ExprId> row_coefficients_;  // empty if AreRuns() is false
   llvm::Value* aligned_ = nullptr;
   llvm::Value* base_ = nullptr;        // of the current batch index
   llvm::Value* row_stride_ = nullptr;  // in elements

@@ -42,19 +42,10 @@ void LhsGather::FindStrides() {
   KernelPlan& plan = matmul_.plan();
   if (c.fill >= 0 || plan.buffers[c.lhs.ref].layout != ConstantLayout::kRowMajor) return;
   if (!along_rows_ && threads_ < tile_.depth) return;  // consecutive elements of a thread would not be one stride apart
-  const std::vector<ExprId> rows = LoadCoefficients(plan, c.lhs, c.m), depths = LoadCoefficients(plan, c.lhs, c.k);
-  if (rows.empty() || depths.empty()) return;
-  const std::vector<DimSize>& dims = plan.buffers[c.lhs.ref].dims;
-  row_stride_ = depth_stride_ = b_.getInt64(0);
-  Value* stride = b_.getInt64(1);
-  for (size_t d = dims.size(); d-- > 0;) {
-    const auto add = [&](Value* sum, ExprId coefficient, const char* name) {
-      return b_.CreateAdd(sum, b_.CreateMul(matmul_.scalars().Emit(coefficient), stride), name);
-    };
-    row_stride_ = add(row_stride_, rows[d], "row.stride");
-    depth_stride_ = add(depth_stride_, depths[d], "depth.stride");
-    stride = b_.CreateMul(stride, matmul_.frame().DimSizeValue(b_, dims[d]), "stride");
-  }
+  const AccessMap rows = MapOf(plan, c.lhs, c.m), depth = MapOf(plan, c.lhs, c.k);
+  if (!rows.IsAffine() || !depth.IsAffine()) return;
+  row_stride_ = matmul_.scalars().EmitStride(rows, c.lhs.ref, "row.stride");
+  depth_stride_ = matmul_.scalars().EmitStride(depth, c.lhs.ref, "depth.stride");
   matmul_.scalars().SetAxis(c.m, matmul_.first_row());
   matmul_.scalars().SetAxis(c.k, b_.getInt64(0));
   first_ = matmul_.scalars().AddressOf(c.lhs.ref, c.lhs.args);

@@ -12,7 +12,7 @@
 namespace tailor::cuda {
 
 // Borrows `matmul` and `lhs`. Reads the frame's current tile; emits where the builder stands. A step is the tile's rows
-// times its depth. Threads take it in turns: all loads of a thread's turn are in flight before any is stored.
+// times its depth. A thread copies its elements in turns: it issues all loads of a turn before it stores any.
 //
 // An element lies at m * row stride + k * depth stride in memory, unless it is computed. In a whole step of a strided
 // operand each address is the previous one plus a stride, so many loads are in flight. Other elements are loaded few at

@@ -16,7 +16,6 @@ namespace tailor::cuda {
 //
 // Lane l, group g = l / 4, member t = l % 4, has columns 4 (g % 4), ..., + 3 of panel g / 4. Of the turn's 32 pairs of
 // steps it has pairs 8 t, ..., 8 t + 7.
-// of steps the pairs 8 t, ..., 8 t + 7.
 class MmaStreamGemm : public GemmLoop {
  public:
   explicit MmaStreamGemm(MatmulFrame& matmul);

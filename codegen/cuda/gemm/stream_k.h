@@ -1,10 +1,10 @@
 // The segments that each block of a matmul computes: one tile, several tiles in turn, or, in cooperative versions,
-// Stream-K. There full waves run whole tiles; the last partial wave is split along K. All steps of the remaining tiles
-// form one sequence, which is cut into equal shares of blocks, whatever the tile boundaries.
+// Stream-K. With Stream-K full waves run whole tiles; the last partial wave is split along K. All steps of the
+// remaining tiles form one sequence. It is divided into equal shares, one per block, regardless of tile boundaries.
 //
 // Blocks that share a tile leave their partial sums in global scratch. After a grid sync comes the fixup: all blocks
-// add partial sums, some elements each, in the order of K, and run the epilogue. Bits depend on the number of blocks,
-// and on nothing else at run time.
+// add partial sums, some elements each, in the order of K, and run the epilogue. Of the launch, only the number of
+// blocks affects the bits of a result.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_STREAM_K_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_STREAM_K_H_
 
@@ -20,8 +20,8 @@ class StreamK {
 
   // Emits `segment` for each segment of the block in turn; the frame then has the tile and its range of K.
   void EmitEach(llvm::function_ref<void()> segment);
-  // Emits, within a segment and for all threads of the matmul's team, the use of its sums, which `stage` stages
-  // (EmitPasses): the epilogue, or partial sums in scratch.
+  // Within a segment, for all threads of the matmul's team: emits the consumer of the segment's sums, either the
+  // epilogue or stores of partial sums to scratch. `stage` stages the sums (EmitPasses).
   void EmitSums(llvm::function_ref<void(llvm::Value* first)> stage);
 
   // After all segments. Emit nothing unless the version is cooperative.
@@ -50,8 +50,8 @@ class StreamK {
   llvm::Value *turns_ = nullptr, *whole_ = nullptr;  // whole tiles per block, and of all blocks
   llvm::Value* partial_tiles_ = nullptr;             // remaining tiles, which are shared
   llvm::Value* share_ = nullptr;                     // steps per block; the last block may have fewer
-  // Of the block: number of segments; index of the remaining tile of its first segment, if all segments were partial;
-  // first step of its first partial segment, and end step of its last segment, within the tile.
+  // Of the block: number of segments; index of its first segment's tile among the remaining tiles, less turns_; first
+  // step of its first partial segment, and end step of its last segment, within the tile.
   llvm::Value *segments_ = nullptr, *first_partial_ = nullptr, *first_step_ = nullptr, *end_step_ = nullptr;
   // Of the segment: i1, whether it is a tile along all of K; index of its remaining tile.
   llvm::Value *is_tile_ = nullptr, *partial_tile_ = nullptr;

@@ -20,10 +20,10 @@ struct PartialResult {
 llvm::Value* EmitCombined(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                           llvm::Value* lhs, llvm::Value* rhs);
 
-// Combines each partial over the `row_threads` threads of a row, and leaves the same result in each of them: lanes by
-// xor-shuffles; warps, if a row is a block, through shared memory in their order, so that results do not depend on
-// timing. All threads of the block must arrive. Uses 8 bytes of shared memory, from its start, per warp of a row and
-// partial; they are free again on return.
+// Combines each partial over the `row_threads` threads of a row, and leaves the same result in each of them. Within a
+// warp: by xor-shuffles. Across warps, if a row is a block: through shared memory, in the order of warps, so that
+// results do not depend on timing. All threads of the block must arrive. Uses 8 bytes of shared memory, from its start,
+// per warp of a row and partial; they are free again on return.
 std::vector<llvm::Value*> EmitRowReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int row_threads,
                                         const std::vector<PartialResult>& partials);
 

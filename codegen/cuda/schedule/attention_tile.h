@@ -42,14 +42,14 @@ inline int StagedResultRow(const AttentionTile& tile) { return tile.columns + 8;
 
 // Byte offsets in shared memory. The stages come first, each the key rows, then the value rows.
 int StageBytes(const AttentionTile& tile);
-// The query rows; they overlap the second stage on tensor cores, where they are in registers before that is filled.
+// The query rows. kMma: they overlap the second stage, since they are in registers before it is filled.
 int QueryOffset(const AttentionTile& tile);
 // kSimt: the weights of each warp, which its lanes exchange.
 int WeightOffset(const AttentionTile& tile);
 int WarpWeightBytes(const AttentionTile& tile);
 // After these, with `skips`: one word per warp, for votes.
 int VoteOffset(const AttentionTile& tile);
-// Reusing all of these: two floats per slice and row, its maximum and total, then the result.
+// Reuses the memory of all of these: the maximum and the total (two floats) of each slice and row, then the result.
 int ResultOffset(const AttentionTile& tile);
 // After the result, with `skips`: one word per thread (MaskedValues).
 int MaskedValuesOffset(const AttentionTile& tile);

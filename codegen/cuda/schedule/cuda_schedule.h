@@ -85,10 +85,10 @@ struct CudaSchedule {
 // Parses what CudaSchedule::Text writes. INVALID_ARGUMENT says what was expected, with line and column.
 absl::StatusOr<CudaSchedule> ParseCudaSchedule(absl::string_view text);
 
-// Versions of loops and rows (BladeDISC section 5.2.1; AStitch section 3.3 for many short rows): with or without
-// broadcasts that may be void, rows of a few threads, of a warp, or of a block. Loops that read along another axis than
-// they write use transposed tiles. If points are few and have many elements, several blocks share each. Requires a plan
-// that is neither a contraction nor a chain.
+// Versions of loops and rows (BladeDISC section 5.2.1; AStitch section 3.3 for many short rows): with and without the
+// guard that no dim size under a broadcast is 1; rows of a few threads, of a warp, or of a block. Loops that read along
+// another axis than they write use transposed tiles. If points are few and have many elements, several blocks share
+// each. Requires a plan that is neither a contraction nor a chain.
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor::cuda

@@ -16,7 +16,7 @@ KernelPlan PlanOfEpilogue(const KernelPlan& plan, const Contraction& contraction
 }
 
 bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction) {
-  return IsUnitStride(plan, LoadCoefficients(plan, contraction.lhs, contraction.m));
+  return MapOf(plan, contraction.lhs, contraction.m).IsUnitInLastDim();
 }
 
 }  // namespace tailor::cuda

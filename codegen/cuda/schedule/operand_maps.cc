@@ -52,16 +52,14 @@ std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& c) {
   }
   const Expr& last = plan.exprs[load.args.back()];
   if (last.kind != ExprKind::kAxis || last.ref != c.k || buffer.dims.back() != plan.axes[c.k].dim_size ||
-      !IsUnitStride(plan, LoadCoefficients(plan, load, c.k))) {
+      !MapOf(plan, load, c.k).IsUnitInLastDim()) {
     return std::nullopt;
   }
-  const std::vector<ExprId> rows = LoadCoefficients(plan, load, c.m);
+  const AccessMap rows = MapOf(plan, load, c.m);
   std::optional<size_t> row_dim;
-  for (size_t d = 0; d < rows.size(); ++d) {
-    const Expr& coefficient = plan.exprs[rows[d]];
-    const bool constant = coefficient.kind == ExprKind::kDimSize && coefficient.dim_size.is_constant();
-    if (constant && coefficient.dim_size.constant == 0) continue;
-    if (!constant || coefficient.dim_size.constant != 1 || row_dim) return std::nullopt;
+  for (size_t d = 0; d < rows.steps().size(); ++d) {
+    if (rows.steps()[d].Is(0)) continue;
+    if (!rows.steps()[d].Is(1) || row_dim) return std::nullopt;
     row_dim = d;
   }
   return row_dim;

@@ -1,4 +1,4 @@
-// Lighter versions of kernels whose registers spill.
+// Changes versions whose registers spill, so that threads need fewer registers or may have more.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_REDUCE_REGISTERS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_REDUCE_REGISTERS_H_
 

@@ -11,8 +11,8 @@
 
 namespace tailor::cuda {
 
-// Parts of a launch in all: several per resident block on the largest GPUs, so that none waits long for the last ones,
-// and few enough that combining them costs little.
+// The maximum number of parts of a launch: several per resident block on the largest GPUs, so that blocks finish at
+// about the same time, and few enough that combining them costs little.
 inline constexpr int64_t kMostGpuParts = 4096;
 
 // The version `whole` (kRows with one row per block, or kColumns) with each point, or 32 columns, split into parts that

@@ -22,7 +22,7 @@ struct ShapeCache {
     int kernel = 0;                                  // the kernel's address; on a device its index
     int tasks = 0, tasks_per_chunk = 0, phases = 0;  // on the host; phases: HostLaunch::Phases::word
     int grid = 0;                                    // on a device: a LaunchGrid
-    int arguments = 0;                               // the KernelArgs block itself
+    int arguments = 0;                               // the argument block itself (KernelSignature)
   };
   // A block has one TensorArg per argument (or result) of the call, then their dim sizes.
   struct CallWords {

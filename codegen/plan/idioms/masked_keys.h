@@ -1,6 +1,6 @@
-// Finds the masked keys of an attention from its scores: `select(n <= m + c, x, h)` is h for keys beyond m + c,
-// whatever x is. Masks are recognized by a comparison of the key index with another expression: causal masks, with or
-// without past keys, and sequence lengths.
+// Finds the masked keys of an attention from its scores: `select(n <= m + c, x, h)` is h for every key n > m + c. Masks
+// are recognized by a comparison of the key index with another expression: causal masks, with or without past keys, and
+// sequence lengths.
 #ifndef TAILOR_CODEGEN_PLAN_IDIOMS_MASKED_KEYS_H_
 #define TAILOR_CODEGEN_PLAN_IDIOMS_MASKED_KEYS_H_
 

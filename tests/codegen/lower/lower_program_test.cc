@@ -131,7 +131,7 @@ TEST(LowerProgram, RowsPagesApartAreStagedWhereTheyAreReadOften) {
     return Lowered(absl::StrCat("graph @g(%x: f32[N, ", depth, ", ", rows, "], %w: f32[", depth, ", ", columns,
                                 "]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"));
   };
-  EXPECT_NE(matmul(2048, 512, 256).find("  box b4: f32[d0, 512, 2048]\n"), std::string::npos);
+  EXPECT_NE(matmul(2048, 512, 256).find("  staging b4: f32[d0, 512, 2048]\n"), std::string::npos);
   EXPECT_EQ(matmul(2047, 512, 256).find("staging"), std::string::npos);
   EXPECT_EQ(matmul(2048, 511, 256).find("staging"), std::string::npos);
   EXPECT_EQ(matmul(2048, 512, 255).find("staging"), std::string::npos);

@@ -35,15 +35,6 @@ TEST(ContractionForm, IsVerified) {
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: the rhs is not panels read at (k, n)");
 }
 
-TEST(LoadCoefficients, TellUnitStrides) {
-  for (bool transposed : {false, true}) {
-    KernelPlan plan = MakeMatmulPlan({.transpose_lhs = transposed});
-    const Contraction c = ContractionOf(plan);
-    EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.k)), !transposed);
-    EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.m)), transposed);
-  }
-}
-
 TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {
   KernelPlan plan = MakeMatmulPlan({.epilogue = true});
   Contraction c = ContractionOf(plan);

@@ -69,20 +69,5 @@ TEST_F(KernelPlanTest, SplitIndicesOfOneBufferAreJoined) {
   EXPECT_EQ(load({outer, inner, a1}), "b0[(a0 / 32), (a0 % 32), a1]") << "the second dim is 12, not 32";
 }
 
-TEST_F(KernelPlanTest, CoefficientsOfAffineIndices) {
-  ExprId dim_size = plan.Add({.kind = ExprKind::kDimSize, .dim_size = d0});
-  ExprId affine =
-      Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, dim_size), Index(ExprKind::kIndexMul, a1, Number(3)));
-  EXPECT_EQ(Text(CoefficientOf(plan, affine, 0)), "d0");
-  EXPECT_EQ(Text(CoefficientOf(plan, affine, 1)), "3");
-  EXPECT_EQ(Text(CoefficientOf(plan, Number(5), 0)), "0");
-  EXPECT_EQ(Text(CoefficientOf(plan, Index(ExprKind::kIndexMul, a0, a0), 0)), "none");
-  EXPECT_EQ(Text(CoefficientOf(plan, Index(ExprKind::kIndexMod, a0, Number(3)), 0)), "none");
-  EXPECT_EQ(Text(CoefficientOf(plan, plan.Add({.kind = ExprKind::kBcastIndex, .dim_size = d0, .args = {a0}}), 0)),
-            "bcast(1, d0)");
-  EXPECT_TRUE(DependsOn(plan, affine, 1));
-  EXPECT_FALSE(DependsOn(plan, dim_size, 0));
-}
-
 }  // namespace
 }  // namespace tailor

@@ -67,8 +67,8 @@ define void @faulty_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
   store i64 %id, ptr %fault
   %value = getelementptr i64, ptr %fault, i64 1
   store i64 -7, ptr %value
-  %dim size = getelementptr i64, ptr %fault, i64 2
-  store i64 5, ptr %dim size
+  %dim = getelementptr i64, ptr %fault, i64 2
+  store i64 5, ptr %dim
   ret void
 }
 ; Slots: in, out, d0, scratch of the launch, phase, parts. One task is one part, of an element. Phase 0 leaves elements

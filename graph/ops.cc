@@ -57,15 +57,17 @@ std::vector<AttributeInfo> ParseAttributes(absl::string_view column) {
 
 const std::vector<OpInfo>& Table() {
   static const auto* table = new std::vector<OpInfo>{
-#define TAILOR_OP_INFO(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
-  {OpKind::k##kind,                                                                          \
-   #kind,                                                                                    \
-   text,                                                                                     \
-   ParseOperands(#operands),                                                                 \
-   ParseAttributes(#attributes),                                                             \
-   ShapeRule::shape,                                                                         \
-   DTypeRule::dtype,                                                                         \
-   FusionClass::fusion},
+#define TAILOR_OP_INFO(id, kind, text, operands, attributes, shape, dtype, fusion, lowering, cost, formula) \
+  {OpKind::k##kind,                                                                                         \
+   #kind,                                                                                                   \
+   text,                                                                                                    \
+   ParseOperands(#operands),                                                                                \
+   ParseAttributes(#attributes),                                                                            \
+   ShapeRule::shape,                                                                                        \
+   DTypeRule::dtype,                                                                                        \
+   FusionClass::fusion,                                                                                     \
+   cost,                                                                                                    \
+   formula},
       TAILOR_OP_TABLE(TAILOR_OP_INFO)
 #undef TAILOR_OP_INFO
   };

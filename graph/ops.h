@@ -14,7 +14,8 @@
 namespace tailor {
 
 enum class OpKind : uint16_t {
-#define TAILOR_OP_ENUM(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) k##kind = id,
+#define TAILOR_OP_ENUM(id, kind, text, operands, attributes, shape, dtype, fusion, lowering, cost, formula) \
+  k##kind = id,
   TAILOR_OP_TABLE(TAILOR_OP_ENUM)
 #undef TAILOR_OP_ENUM
 };
@@ -93,6 +94,8 @@ struct OpInfo {
   ShapeRule shape;
   DTypeRule dtype;
   FusionClass fusion;
+  int cost;                   // estimated cycles per vector of results
+  absl::string_view formula;  // may be empty
 };
 
 // All rows in table order.

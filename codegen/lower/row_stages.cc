@@ -12,21 +12,6 @@ constexpr int kKeepCost = 5;
 
 bool IsReduction(const Graph& graph, NodeId id) { return InfoOf(graph.node(id).op).fusion == FusionClass::kReduction; }
 
-int OwnCost(OpKind op) {
-  switch (op) {
-    case OpKind::kGather:
-      return 3;
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kBroadcast:
-    case OpKind::kSlice:
-    case OpKind::kWindow:
-      return 0;
-    default:
-      return ScalarCost(op);
-  }
-}
-
 // Whether `id` covers every tile axis, so that its value differs from element to element of a row.
 bool CoversTile(const FusionGroup& group, NodeId id) {
   auto it = group.axis_of.find(id);
@@ -50,7 +35,7 @@ RowStages PlanRowStages(const Graph& graph, const FusionGroup& group) {
   std::map<NodeId, std::vector<NodeId>> users;
   for (NodeId id : group.nodes) {
     int level = 0;
-    int total = OwnCost(graph.node(id).op);
+    int total = InfoOf(graph.node(id).op).cost;
     for (Value operand : graph.node(id).operands) {
       if (!members.contains(operand.node)) {
         total += 1;

@@ -76,31 +76,6 @@ bool IsScanOnly(const KernelPlan& plan) {
   return plan.stages.size() == 1 && IsScan(plan, plan.stages[0].statements.front());
 }
 
-int ScalarCost(OpKind op) {
-  switch (op) {
-    case OpKind::kExp:
-    case OpKind::kLog:
-    case OpKind::kTanh:
-    case OpKind::kErf:
-    case OpKind::kPow:
-    case OpKind::kSigmoid:
-    case OpKind::kDiv:
-    case OpKind::kSqrt:
-    case OpKind::kRsqrt:
-    case OpKind::kSin:
-    case OpKind::kCos:
-    case OpKind::kTan:
-    case OpKind::kAsin:
-    case OpKind::kAcos:
-    case OpKind::kAtan:
-    case OpKind::kMod:
-    case OpKind::kRem:
-      return 12;
-    default:
-      return 1;
-  }
-}
-
 bool HasScratch(const KernelPlan& plan) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
     return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kStaging;

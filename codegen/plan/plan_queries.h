@@ -29,9 +29,6 @@ bool ExchangedIsThreadPrivate(const KernelPlan& plan);
 // Whether the plan is one stage: a scan and its elementwise followers.
 bool IsScanOnly(const KernelPlan& plan);
 
-// Estimated cycles per result vector of a scalar op.
-int ScalarCost(OpKind op);
-
 // Whether launches get scratch memory: for row buffers, blocks or staging buffers.
 bool HasScratch(const KernelPlan& plan);
 // Bytes of the row buffers of `rows` rows, each 64-byte aligned.

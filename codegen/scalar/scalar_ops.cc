@@ -289,8 +289,8 @@ Value* EmitScalarOp(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind op,
                     llvm::ArrayRef<Value*> args) {
   const Call call{b, target, operand, result, args};
   switch (op) {
-#define TAILOR_OP_LOWER(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
-  case OpKind::k##kind:                                                                       \
+#define TAILOR_OP_LOWER(id, kind, text, operands, attributes, shape, dtype, fusion, lowering, cost, formula) \
+  case OpKind::k##kind:                                                                                      \
     return scalar::lowering(call);
     TAILOR_OP_TABLE(TAILOR_OP_LOWER)
 #undef TAILOR_OP_LOWER

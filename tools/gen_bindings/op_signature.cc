@@ -11,92 +11,6 @@
 namespace tailor {
 namespace {
 
-// Formulas of the ops whose call does not say it all. An op without a row is documented by its call.
-const std::map<OpKind, absl::string_view>& Formulas() {
-  static const auto* formulas = new std::map<OpKind, absl::string_view>{
-      {OpKind::kNeg, "-x"},
-      {OpKind::kAbs, "|x|"},
-      {OpKind::kExp, "e^x"},
-      {OpKind::kLog, "the natural logarithm of x; NaN below 0, -inf at 0"},
-      {OpKind::kErf, "2/sqrt(pi) times the integral of e^(-t^2) for t from 0 to x"},
-      {OpKind::kSqrt, "the square root of x; NaN below 0"},
-      {OpKind::kRsqrt, "1 / sqrt(x)"},
-      {OpKind::kSigmoid, "1 / (1 + e^-x)"},
-      {OpKind::kNot, "logical not of a bool, all bits flipped of an integer"},
-      {OpKind::kCast,
-       "x as `dtype`; float to integer truncates and saturates, NaN gives 0; integers wrap; any number but 0 is true"},
-      {OpKind::kFloor, "the greatest whole number that is at most x"},
-      {OpKind::kCeil, "the least whole number that is at least x"},
-      {OpKind::kRound, "the whole number nearest to x, of two the even one"},
-      {OpKind::kTrunc, "x without its fraction"},
-      {OpKind::kSin, "the sine of x, as accurate at large x as at small ones; NaN at infinities"},
-      {OpKind::kCos, "the cosine of x, as accurate at large x as at small ones; NaN at infinities"},
-      {OpKind::kTan, "the tangent of x, as accurate at large x as at small ones; NaN at infinities"},
-      {OpKind::kAsin, "the angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1 and -1"},
-      {OpKind::kAcos, "the angle in [0, pi] whose cosine is x; NaN beyond 1 and -1"},
-      {OpKind::kAtan, "the angle in [-pi/2, pi/2] whose tangent is x"},
-      {OpKind::kMod,
-       "the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0 is 0, of floats NaN"},
-      {OpKind::kRem,
-       "the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0 is 0, of floats NaN"},
-      {OpKind::kShiftLeft, "lhs shifted left by rhs bits, a count that is taken modulo the width"},
-      {OpKind::kShiftRight,
-       "lhs shifted right by rhs bits, a count that is taken modulo the width; copies of the sign bit enter signed "
-       "numbers, zeros unsigned ones"},
-      {OpKind::kReduceProd, "the product of x over `axes`; 1 over no elements"},
-      {OpKind::kPad,
-       "x, each dim between `low` elements before and `high` elements after it and with `interior` of them between "
-       "its neighbours, all equal to value; negative low and high crop. An empty dim has no neighbours"},
-      {OpKind::kWindow,
-       "the windows of x, `sizes` wide, `strides` apart, with `dilations` from one element to the next: "
-       "out[..., o, ..., k] = x[..., o * stride + k * dilation, ...]"},
-      {OpKind::kAdd, "lhs + rhs; integers wrap"},
-      {OpKind::kSub, "lhs - rhs; integers wrap"},
-      {OpKind::kMul, "lhs * rhs; integers wrap"},
-      {OpKind::kDiv, "lhs / rhs; integers truncate, x / 0 is 0 and the least value / -1 is itself"},
-      {OpKind::kPow, "lhs to the power rhs"},
-      {OpKind::kMax, "the larger of lhs and rhs; NaN if either is"},
-      {OpKind::kMin, "the smaller of lhs and rhs; NaN if either is"},
-      {OpKind::kEq, "lhs == rhs; false where either is NaN"},
-      {OpKind::kNe, "lhs != rhs; true where either is NaN"},
-      {OpKind::kLt, "lhs < rhs; false where either is NaN"},
-      {OpKind::kLe, "lhs <= rhs; false where either is NaN"},
-      {OpKind::kGt, "lhs > rhs; false where either is NaN"},
-      {OpKind::kGe, "lhs >= rhs; false where either is NaN"},
-      {OpKind::kAnd, "lhs and rhs, bit by bit"},
-      {OpKind::kOr, "lhs or rhs, bit by bit"},
-      {OpKind::kXor, "lhs exclusive-or rhs, bit by bit"},
-      {OpKind::kSelect, "on_true where condition holds, else on_false"},
-      {OpKind::kReduceSum, "the sum of x over `axes`; 0 over no elements"},
-      {OpKind::kReduceMax, "the largest of x over `axes`, NaN if any is; the least value or -inf over no elements"},
-      {OpKind::kReduceMin, "the smallest of x over `axes`, NaN if any is; the largest value or inf over no elements"},
-      {OpKind::kReduceMean, "the sum of x over `axes`, divided by their element count; NaN over no elements"},
-      {OpKind::kScan,
-       "each element of x combined with all before it along `axis` (after it with `reverse`): their sum, product, "
-       "maximum or minimum; with `exclusive` without the element itself, beginning with 0, 1, or the least or the "
-       "largest value (-inf, inf)"},
-      {OpKind::kBroadcast, "x repeated along every dim where it has size 1 or none"},
-      {OpKind::kReshape, "the elements of x in row-major order, in the given shape"},
-      {OpKind::kTranspose, "x with its dims in the order of `permutation`"},
-      {OpKind::kSlice, "out[i, ...] = x[starts[0] + i * steps[0], ...]"},
-      {OpKind::kConcat, "the operands one after the other along `axis`"},
-      {OpKind::kGather,
-       "out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index below 0 counts from the end, "
-       "others out of range fail the run. Indices are checked where they are read: one that no element of an output "
-       "takes its value from, as where the result is empty because another dim of x is 0, is not checked"},
-      {OpKind::kBitcast, "the bytes of x as `dtype`; a byte other than 0 is true"},
-      {OpKind::kScatter,
-       "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is "
-       "combined with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last "
-       "one stays. An index below 0 counts from the end, others out of range fail the run. Indices are checked where "
-       "they are "
-       "read: those of updates without elements are not"},
-      {OpKind::kIota, "each element's own index along `axis`"},
-      {OpKind::kDot, "out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n]"},
-  };
-  return *formulas;
-}
-
 const char* ShapeText(ShapeRule rule) {
   switch (rule) {
     case ShapeRule::kSameAs0:
@@ -271,8 +185,7 @@ OpText TextOf(const OpInfo& op) {
   OpText text;
   for (const AttributeInfo& a : RequiredAttributes(op)) operands.push_back(std::string(a.name));
   text.call = absl::StrCat(op.text, "(", absl::StrJoin(operands, ", "), ")");
-  auto formula = Formulas().find(op.kind);
-  text.formula = formula == Formulas().end() ? text.call : std::string(formula->second);
+  text.formula = op.formula.empty() ? text.call : std::string(op.formula);
   text.shapes = ShapeText(op.shape);
   text.types = TypeText(op.dtype);
   text.errors = ErrorText(op);

@@ -79,7 +79,7 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   for (ExprId id : exprs) {
     const Expr& e = plan.exprs[id];
     if (e.kind == ExprKind::kLoad) cost += 1;
-    if (e.kind == ExprKind::kOp) cost += ScalarCost(e.op);
+    if (e.kind == ExprKind::kOp) cost += InfoOf(e.op).cost;
   }
   return cost;
 }

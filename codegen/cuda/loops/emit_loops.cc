@@ -387,7 +387,7 @@ class CudaLoopEmitter {
     }
     int cost = 0;
     for (ExprId id : ReachableExprs(plan_)) {
-      if (plan_.exprs[id].kind == ExprKind::kOp) cost += ScalarCost(plan_.exprs[id].op);
+      if (plan_.exprs[id].kind == ExprKind::kOp) cost += InfoOf(plan_.exprs[id].op).cost;
     }
     return cost <= kMostCost;
   }

@@ -46,7 +46,7 @@ int64_t MostReductions(const KernelPlan& plan) {
 int CostOf(const KernelPlan& plan) {
   int cost = 0;
   for (ExprId id : ReachableExprs(plan)) {
-    if (plan.exprs[id].kind == ExprKind::kOp) cost += ScalarCost(plan.exprs[id].op);
+    if (plan.exprs[id].kind == ExprKind::kOp) cost += InfoOf(plan.exprs[id].op).cost;
   }
   return cost;
 }

@@ -297,7 +297,7 @@ class GroupLowering {
     ExprId rhs = RhsOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
     Statement matmul{.buffer = sum,
-                     .value = values_.Op(OpKind::kMul, dtype, {lhs, rhs}),
+                     .value = values_.Op(OpKind::kMul, accumulate, {lhs, rhs}),
                      .reduce_axes = {k},
                      .combiner = OpKind::kAdd,
                      .accumulate = accumulate};

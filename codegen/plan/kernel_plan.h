@@ -188,8 +188,8 @@ struct ChainLink {
   std::vector<int> dims;     // by dim slot of `plan`: the slot of the chain
 };
 
-// The dtype of a kOp expression by the op table and its operands; kInvalid if an attribute sets it. A product of narrow
-// floats may have a wider dtype than this.
+// The dtype of a kOp expression by the op table and its operands; kInvalid if an attribute sets it. A product of f16 or
+// bf16 may also be f32: it is then exact, as those that a matmul sums.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
 // Whether `statement` is a scan.

@@ -226,7 +226,9 @@ class PlanVerifier {
     if (op.dtype == DTypeRule::kNumeric && first == DType::kBool) return Wrong(name, "its operands are bool");
     if (op.dtype == DTypeRule::kBitcast && SizeOf(first) != SizeOf(e.dtype)) return Wrong(name, "its size changes");
     const DType implied = ImpliedType(plan_, e);
-    if (implied != DType::kInvalid && implied != e.dtype)
+    const bool widens =
+        e.op == OpKind::kMul && e.dtype == DType::kF32 && IsFloat(first) && SizeOf(first) < SizeOf(e.dtype);
+    if (implied != DType::kInvalid && implied != e.dtype && !widens)
       return Wrong(name, "its dtype is not the result dtype of its op");
     return absl::OkStatus();
   }
@@ -406,7 +408,7 @@ class PlanVerifier {
   std::vector<ExprId> FactorsOfSum(const Statement& s, int axis) const {
     const Expr& product = plan_.exprs[s.value];
     const bool is_sum = s.reduce_axes == std::vector<int>{axis} && s.combiner == OpKind::kAdd && !s.exclusive &&
-                        plan_.buffers[s.buffer].kind == BufferKind::kLocal;
+                        product.dtype == s.accumulate && plan_.buffers[s.buffer].kind == BufferKind::kLocal;
     return is_sum && product.kind == ExprKind::kOp && product.op == OpKind::kMul ? product.args : std::vector<ExprId>();
   }
 

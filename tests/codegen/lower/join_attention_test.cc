@@ -87,7 +87,7 @@ g0_dot+g1_reduce_max+g2_dot: attention axes [a0: d0 parallel, a1: 2 parallel, a2
   local b9: f32[]
   local b10: f32[]
   stage over [a5]
-    b5[] = reduce add in f32 mul(b0[a0, a2, a1, a5], b1[a0, a4, a1, a5])
+    b5[] = reduce add in f32 mul<f32>(b0[a0, a2, a1, a5], b1[a0, a4, a1, a5])
   stage over [a4]
     e0 = add(mul(cast<f16>(b5[]), f16:0x3400), b2[a0, 0, 0, a4])
     b7[] = reduce max in f32 e0
@@ -95,7 +95,7 @@ g0_dot+g1_reduce_max+g2_dot: attention axes [a0: d0 parallel, a1: 2 parallel, a2
     b6[] = exp(sub(cast<f32>(e0), b7[]))
     e1 = b6[]
     b8[] = reduce add in f32 e1
-    b9[] = reduce add in f32 mul(cast<f16>(e1), b3[a0, a4, a1, a3])
+    b9[] = reduce add in f32 mul<f32>(cast<f16>(e1), b3[a0, a4, a1, a3])
   stage over []
     b10[] = mul(b9[], div(1f3f800000, b8[]))
   stage over []

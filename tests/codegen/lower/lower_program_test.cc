@@ -387,7 +387,7 @@ g0_dot: contraction axes [a0: d0 parallel, a1: 32 parallel, a2: d1 contract]
   out b2: bf16[d0, 32]
   local b3: f32[]
   stage over [a2]
-    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+    b3[] = reduce add in f32 mul<f32>(b0[a0, a2], b1[a2, a1])
   stage over []
     b2[a0, a1] = cast<bf16>(b3[])
 g1_dot_pack: kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 16 parallel]
@@ -405,7 +405,7 @@ g1_dot: contraction axes [a0: d0 parallel, a1: d0 parallel, a2: 6 contract]
   out b2: bf16[d0, d0]
   local b3: f32[]
   stage over [a2]
-    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+    b3[] = reduce add in f32 mul<f32>(b0[a0, a2], b1[a2, a1])
   stage over []
     b2[a0, a1] = cast<bf16>(b3[])
 alloc w0 = 128*floordiv(K + 1, 2) live [0, 1]

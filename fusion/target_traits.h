@@ -33,10 +33,12 @@ struct TargetTraits {
   bool rows_in_place = true;
   bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
   bool winograd = true;                // has kernels for Winograd convolutions
-  bool pair_panels = true;             // bf16 weights are packed in pairs of rows (ConstantLayout::kPairPanels16)
-  bool external_f16_gemm = false;      // external gemms support f16
-  bool warpgroup_matmuls = false;      // GPU: warpgroup gemms of matrices in shared memory
-  bool tf32_matmuls = false;           // GPU: operands of f32 matmuls may be rounded to tf32 (tensor cores)
+  // Panels of f16 and bf16 have the XOR swizzle of device memory (HasXorSwizzle), and a session converts constants.
+  // Else they are those of the artifact (PanelLayout): bf16 in pairs of rows.
+  bool device_panels = false;
+  bool external_f16_gemm = false;  // external gemms support f16
+  bool warpgroup_matmuls = false;  // GPU: warpgroup gemms of matrices in shared memory
+  bool tf32_matmuls = false;       // GPU: operands of f32 matmuls may be rounded to tf32 (tensor cores)
   // GPU: row elements per block, where a row is split because there are fewer rows than blocks.
   int64_t elements_per_part = 4096;
 };

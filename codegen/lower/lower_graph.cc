@@ -73,7 +73,7 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
-    tables_.pairs = traits_.pair_panels;
+    tables_.pairs = !traits_.device_panels;
     tables_.winograd = options.winograd && traits_.winograd;
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;

@@ -14,7 +14,7 @@ namespace tailor::lower {
 
 struct LowerGroupOptions {
   bool in_place = false;  // a scatter updates the memory of its operand
-  bool pairs = true;      // bf16 panels are kPairPanels16, else kPanels16
+  bool pairs = true;      // panels as in the artifact; else as in device memory
   bool winograd = false;  // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
 };
 // Lowers one group.

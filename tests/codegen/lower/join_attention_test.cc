@@ -26,7 +26,7 @@ const TargetTraits kTraits = {.row_blocks = false,
                               .rows_in_place = false,
                               .free_index_arithmetic = true,
                               .winograd = false,
-                              .pair_panels = false};
+                              .device_panels = true};
 
 // Kernels, launches and blocks of memory.
 std::string JoinedProgram(const std::string& text) {

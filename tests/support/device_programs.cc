@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "codegen/cuda/backend/cuda_backend.h"
 #include "codegen/driver/compile.h"
 #include "codegen/link/target_machine.h"
 #include "exec/cpu_features.h"
@@ -87,8 +88,9 @@ std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest() {
     for (const EmulatedCpu& cpu : kEmulatedCpus) devices.push_back(std::make_unique<EmulatedCpuDevice>(cpu));
     return devices;
   }
-  devices.push_back(std::make_unique<TargetDevice>(name == "emulated" ? "simt" : name, /*donated=*/false,
-                                                   DeviceChoice{DeviceChoice::kCuda, 0}));
+  const std::string target = name == "emulated" ? "simt" : name;
+  const auto kind = cuda::NamesCudaTarget(target) ? DeviceChoice::kCuda : DeviceChoice::kCpu;
+  devices.push_back(std::make_unique<TargetDevice>(target, /*donated=*/false, DeviceChoice{kind, 0}));
   return devices;
 }
 

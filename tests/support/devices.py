@@ -2,7 +2,7 @@
 import os
 import pathlib
 
-# (target, device) by name: the CPU, the first GPU, and a driver and an emulator that play one.
+# (target, device) by name: the CPU, the first GPU, and a driver and an emulator that play one. Other names are CPU targets.
 DEVICES = {"cpu": ("host", "cpu"), "cuda": ("cuda", "cuda"), "emulated": ("simt", "cuda")}
 
 
@@ -12,5 +12,5 @@ def compiled(graph):
     if name == "emulated":  # its driver lies beside the libraries under test
         driver = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]).parent / "tests/emulator/libtailor_fake_cuda.so"
         os.environ.setdefault("TAILOR_CUDA_DRIVER", str(driver))
-    target, device = DEVICES[name]
+    target, device = DEVICES.get(name, (name, "cpu"))
     return graph.compile(target, device=device)

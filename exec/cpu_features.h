@@ -1,5 +1,5 @@
 // CPU features that generated code may use, as supported by the CPU and the operating system. Names are LLVM's ("avx2",
-// "avx512bf16").
+// "avx512bf16"). Each architecture implements this in a file like cpu_features_x86_64.cc.
 #ifndef TAILOR_EXEC_CPU_FEATURES_H_
 #define TAILOR_EXEC_CPU_FEATURES_H_
 
@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// Raw CPUID results; tests make their own.
+// What the CPU reports of itself, on x86-64 raw CPUID results. Tests make their own.
 struct CpuId {
   uint32_t leaf0_ebx = 0, leaf0_ecx = 0, leaf0_edx = 0;  // vendor name
   uint32_t leaf1_eax = 0, leaf1_ecx = 0, leaf1_edx = 0;

@@ -55,8 +55,8 @@ Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
                          cost.far_step);
     }
   }
-  return fbs::CreateCostProfile(b, from.cached_bytes, from.line, from.hidden, from.task, from.region, from.margin,
-                                b.CreateVectorOfStructs(tiles), from.ahead);
+  return fbs::CreateCostProfile(b, from.cached_bytes, from.line_ns, from.fetch_overlap, from.chunk_ns, from.fork_ns,
+                                from.margin, b.CreateVectorOfStructs(tiles), from.prefetch_distance);
 }
 
 Offset<flatbuffers::Vector<Offset<fbs::MachineCosts>>> Encode(FlatBufferBuilder& b,
@@ -282,12 +282,12 @@ std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>
 // False if a tile is larger than a profile can hold.
 bool Decode(const fbs::CostProfile& from, CostProfile* to) {
   to->cached_bytes = from.cached_bytes();
-  to->line = from.line();
-  to->hidden = from.hidden();
-  to->task = from.task();
-  to->region = from.region();
+  to->line_ns = from.line_ns();
+  to->fetch_overlap = from.fetch_overlap();
+  to->chunk_ns = from.chunk_ns();
+  to->fork_ns = from.fork_ns();
   to->margin = from.margin();
-  to->ahead = from.ahead();
+  to->prefetch_distance = from.prefetch_distance();
   for (const fbs::TileCost* tile : *from.tiles()) {
     const int rows = tile->rows(), panels = tile->panels();
     if (rows < 1 || rows > CostProfile::kRows || panels < 1 || panels > CostProfile::kPanels) return false;

@@ -101,11 +101,12 @@ void CheckCosts(const CostProfile& costs, Checker* c) {
   const auto require = [c](float number) {
     c->Require(std::isfinite(number) && number >= 0, "a number of its cost profile is negative or not finite");
   };
-  for (const float number :
-       {costs.cached_bytes, costs.line, costs.hidden, costs.task, costs.region, costs.margin, costs.ahead}) {
+  for (const float number : {costs.cached_bytes, costs.line_ns, costs.fetch_overlap, costs.chunk_ns, costs.fork_ns,
+                             costs.margin, costs.prefetch_distance}) {
     require(number);
   }
-  c->Require(costs.ahead <= CostProfile::kMostAhead && std::floor(costs.ahead) == costs.ahead,
+  c->Require(costs.prefetch_distance <= CostProfile::kMaxPrefetchDistance &&
+                 std::floor(costs.prefetch_distance) == costs.prefetch_distance,
              "how far a cost profile fetches ahead is no whole number below 16384");
   for (const auto& row : costs.tiles) {
     for (const TileCost& tile : row) {

@@ -15,12 +15,12 @@ struct Field {
 };
 constexpr Field kFields[] = {
     {"cached_bytes", &CostProfile::cached_bytes},
-    {"line", &CostProfile::line},
-    {"hidden", &CostProfile::hidden},
-    {"task", &CostProfile::task},
-    {"region", &CostProfile::region},
+    {"line", &CostProfile::line_ns},
+    {"hidden", &CostProfile::fetch_overlap},
+    {"task", &CostProfile::chunk_ns},
+    {"region", &CostProfile::fork_ns},
     {"margin", &CostProfile::margin},
-    {"ahead", &CostProfile::ahead},
+    {"ahead", &CostProfile::prefetch_distance},
 };
 
 // Removes and returns the first word of `rest`.
@@ -66,8 +66,9 @@ std::string ReadLine(std::string_view line, CostProfile* profile) {
     }
     if (found == nullptr) return "unknown entry \"" + std::string(key) + "\"";
     if (!ReadCost(Word(line), &(profile->*found->value))) return std::string(key) + " is a number, not negative";
-    const bool whole = std::floor(profile->ahead) == profile->ahead;
-    if (!whole || profile->ahead > CostProfile::kMostAhead) return "ahead is a whole number below 16384";
+    const bool whole = std::floor(profile->prefetch_distance) == profile->prefetch_distance;
+    if (!whole || profile->prefetch_distance > CostProfile::kMaxPrefetchDistance)
+      return "ahead is a whole number below 16384";
   }
   return Word(line).empty() ? "" : "more on the line than belongs there";
 }

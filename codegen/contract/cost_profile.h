@@ -32,28 +32,29 @@ struct CostProfile {
   TileCost tiles[kRows][kPanels];  // [rows - 1][panels - 1]
   // Bytes of an rhs above which it does not stay in cache from one run to the next.
   float cached_bytes = 1 << 20;
-  // `line`: ns per 64-byte cache line of such an rhs. `hidden`: share, 0 to 1, of a tile's time with panels in cache
-  // that overlaps with the fetch of the next panels.
-  float line = 0;
-  float hidden = 0;
-  float task = 0;    // ns per chunk that a thread takes
-  float region = 0;  // ns per launch to start the other threads
+  // `line_ns`: nanoseconds per 64-byte cache line of such an rhs. `fetch_overlap`: share, 0 to 1, of a tile's time with
+  // panels in cache that overlaps with the fetch of the next panels.
+  float line_ns = 0;
+  float fetch_overlap = 0;
+  float chunk_ns = 0;  // per chunk that a thread takes
+  float fork_ns = 0;   // per launch to start the other threads
   // The default tiling (tile_shapes.h) is kept unless another is faster by this share of its time.
   float margin = 0.03f;
   // Prefetch distance, in steps of K, of a tile whose panels no other tile of the task reads. 0: no software prefetch.
-  static constexpr float kMostAhead = (1 << 14) - 1;
-  float ahead = 64;
+  static constexpr float kMaxPrefetchDistance = (1 << 14) - 1;
+  float prefetch_distance = 64;
 
   const TileCost& Of(int rows, int panels) const { return tiles[rows - 1][panels - 1]; }
   TileCost& Of(int rows, int panels) { return tiles[rows - 1][panels - 1]; }
 };
 static_assert(sizeof(TileCost) == 16 && sizeof(CostProfile) == 16 * 8 * 16 + 28);
-static_assert(offsetof(CostProfile, cached_bytes) == 2048 && offsetof(CostProfile, line) == 2052);
-static_assert(offsetof(CostProfile, hidden) == 2056 && offsetof(CostProfile, task) == 2060);
-static_assert(offsetof(CostProfile, region) == 2064 && offsetof(CostProfile, margin) == 2068);
-static_assert(offsetof(CostProfile, ahead) == 2072);
+static_assert(offsetof(CostProfile, cached_bytes) == 2048 && offsetof(CostProfile, line_ns) == 2052);
+static_assert(offsetof(CostProfile, fetch_overlap) == 2056 && offsetof(CostProfile, chunk_ns) == 2060);
+static_assert(offsetof(CostProfile, fork_ns) == 2064 && offsetof(CostProfile, margin) == 2068);
+static_assert(offsetof(CostProfile, prefetch_distance) == 2072);
 
-// The text form: lines in any order, absent fields keep their default, '#' begins a comment.
+// The text form: lines in any order, absent fields keep their default, '#' begins a comment. Its keys are shorter:
+// line, hidden, task, region, ahead.
 //   line 4.2
 //   tile 6x4 11.5 4.1 4.3        (fixed near_step far_step)
 std::string CostProfileText(const CostProfile& profile);

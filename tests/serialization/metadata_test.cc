@@ -38,10 +38,11 @@ TEST(Metadata, KeepsEveryField) {
   program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPairPanels16, {}});
   program.variants[0].features = {"avx2", "fma"};
   CostProfile& costs = program.variants[0].costs;
-  costs.cached_bytes = 1, costs.line = 2, costs.hidden = 3, costs.task = 4, costs.region = 5, costs.margin = 6;
-  costs.ahead = 13, costs.Of(1, 8) = {7, 8, 9, 0}, costs.Of(16, 1) = {10, 11, 12, 0};
+  costs.cached_bytes = 1, costs.line_ns = 2, costs.fetch_overlap = 3, costs.chunk_ns = 4, costs.fork_ns = 5,
+  costs.margin = 6;
+  costs.prefetch_distance = 13, costs.Of(1, 8) = {7, 8, 9, 0}, costs.Of(16, 1) = {10, 11, 12, 0};
   program.variants[0].machine_costs = {{"AuthenticAMD 25", costs}, {"GenuineIntel 6", {}}};
-  program.variants[0].machine_costs[0].costs.line = 14;
+  program.variants[0].machine_costs[0].costs.line_ns = 14;
   Program read;
   program.inputs[1].donated = true;
   program.outputs[1].memory_of = 1;

@@ -201,12 +201,12 @@ TEST(Validator, Costs) {
   };
   const std::string problem = "variant \"x86-64\": a number of its cost profile is negative or not finite";
   EXPECT_EQ(changed([](CostProfile* costs) { costs->Of(16, 8) = {1, 2, 3, 0}; }), "");
-  EXPECT_EQ(changed([](CostProfile* costs) { costs->line = -1; }), problem);
-  EXPECT_EQ(changed([](CostProfile* costs) { costs->ahead = 16384; }),
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->line_ns = -1; }), problem);
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->prefetch_distance = 16384; }),
             "variant \"x86-64\": how far a cost profile fetches ahead is no whole number below 16384");
   EXPECT_EQ(ProblemAfter([](Program* p) {
               p->variants[0].machine_costs = {{"AuthenticAMD 25", {}}};
-              p->variants[0].machine_costs[0].costs.line = -1;
+              p->variants[0].machine_costs[0].costs.line_ns = -1;
             }),
             problem);
   EXPECT_EQ(ProblemAfter([](Program* p) {

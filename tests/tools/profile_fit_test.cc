@@ -80,14 +80,14 @@ TEST(ProfileFit, TellsMemoryFromWhatATileHides) {
   CostProfile profile;
   times.two_tiles = tile + arrival;  // the first waits for the panels, the second has them
   FitStream(times, &profile);
-  EXPECT_FLOAT_EQ(profile.line, 2.5f);
-  EXPECT_FLOAT_EQ(profile.hidden, 0);
+  EXPECT_FLOAT_EQ(profile.line_ns, 2.5f);
+  EXPECT_FLOAT_EQ(profile.fetch_overlap, 0);
   times.two_tiles -= 0.75 * tile;  // for most of the second the next ones come
   FitStream(times, &profile);
-  EXPECT_FLOAT_EQ(profile.hidden, 0.75f);
+  EXPECT_FLOAT_EQ(profile.fetch_overlap, 0.75f);
   times.two_tiles = 100 * tile;
   FitStream(times, &profile);
-  EXPECT_FLOAT_EQ(profile.hidden, 0);
+  EXPECT_FLOAT_EQ(profile.fetch_overlap, 0);
 }
 
 }  // namespace

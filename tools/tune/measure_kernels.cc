@@ -142,7 +142,7 @@ void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments) {
   CostProfile profile = ProfileOf(BuiltInCostProfile(pack.target, CpuFamily(ThisCpu())), fits, ranks, arguments.keep);
   FitStream(MeasureStream(pack, fits, arguments.passes), &profile);
   std::printf("\nPanels from memory: %.2f ns per 64 bytes; %.0f %% of a tile's time overlaps with the next fetch.\n",
-              static_cast<double>(profile.line), 100 * static_cast<double>(profile.hidden));
+              static_cast<double>(profile.line_ns), 100 * static_cast<double>(profile.fetch_overlap));
   if (arguments.output.empty()) return;
   std::ofstream out(arguments.output);
   out << CostProfileText(profile);

@@ -118,7 +118,7 @@ BoundMatmul PlainMatmul::Bind(int64_t m, int64_t n, int64_t k, const float* lhs,
   }
   bound.args.insert(bound.args.end(), slots.begin(), slots.end());
   if (tiling != nullptr) {
-    bound.args.push_back(static_cast<int64_t>(gemm::TilingWord(*tiling, HostCosts().ahead)));
+    bound.args.push_back(static_cast<int64_t>(gemm::TilingWord(*tiling, HostCosts().prefetch_distance)));
     bound.tasks = gemm::TilingTasks(*tiling, {m, n, k});
     return bound;
   }

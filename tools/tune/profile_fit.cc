@@ -54,8 +54,8 @@ void FitStream(const StreamTimes& times, CostProfile* profile) {
   const auto depth = static_cast<double>(times.depth);
   const double line = times.row / (times.row_panels * depth), tile = times.tile.pieces.At(depth);
   const double hidden = (tile + times.tile.panels * depth * line - times.two_tiles) / tile;
-  profile->line = Hundredths(line);
-  profile->hidden = Hundredths(std::clamp(hidden, 0.0, 1.0));
+  profile->line_ns = Hundredths(line);
+  profile->fetch_overlap = Hundredths(std::clamp(hidden, 0.0, 1.0));
 }
 
 std::vector<MatmulSize> RankingSizes() {

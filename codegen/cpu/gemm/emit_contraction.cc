@@ -95,7 +95,7 @@ class ContractionEmitter {
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
 
-  // Tilings of this launch's dim sizes; the block counts match Schedule::tasks. Returns CostProfile::ahead.
+  // Tilings of this launch's dim sizes; the block counts match Schedule::tasks. Returns CostProfile::prefetch_distance.
   Value* EmitTilings() {
     Value* m = AxisDimSize(c_.m);
     Value* n = AxisDimSize(c_.n);
@@ -114,14 +114,14 @@ class ContractionEmitter {
     RuleLimits limits;
     Value *whole_rows = nullptr, *whole_panels = nullptr;
     Value *task_rows, *task_columns;
-    Value* ahead;  // CostProfile::ahead
+    Value* ahead;  // CostProfile::prefetch_distance
   };
 
   Tiling RuleTiling(Value* m) {
     return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),
             .task_rows = I64(tile_.task_rows),
             .task_columns = I64(tile_.task_panels * kPanelColumns),
-            .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
+            .ahead = I64(static_cast<int64_t>(CostProfile().prefetch_distance))};
   }
 
   // Unpacks the launch's TilingWord.

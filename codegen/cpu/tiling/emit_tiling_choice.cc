@@ -143,7 +143,7 @@ class ChoiceEmitter {
   }
 
   Value* AheadBits() {
-    Value* ahead = Machine(offsetof(CostProfile, ahead)).value();
+    Value* ahead = Machine(offsetof(CostProfile, prefetch_distance)).value();
     Value* bits = b_.CreateAnd(b_.CreateFPToUI(ahead, b_.getInt64Ty()), (int64_t{1} << kAheadBits) - 1);
     return b_.CreateShl(bits, kAheadBit, "ahead");
   }
@@ -174,10 +174,10 @@ class ChoiceEmitter {
   Value* Scores() {
     const MachineTerms<Lanes> machine = {Lanes(static_cast<float>(CostProfile::kNearDepth)),
                                          Machine(offsetof(CostProfile, cached_bytes)),
-                                         Machine(offsetof(CostProfile, line)),
-                                         Machine(offsetof(CostProfile, hidden)),
-                                         Machine(offsetof(CostProfile, task)),
-                                         Machine(offsetof(CostProfile, region))};
+                                         Machine(offsetof(CostProfile, line_ns)),
+                                         Machine(offsetof(CostProfile, fetch_overlap)),
+                                         Machine(offsetof(CostProfile, chunk_ns)),
+                                         Machine(offsetof(CostProfile, fork_ns))};
     const auto tile_of = [this](Lanes rows, Lanes panels) { return TileOf(rows, panels); };
     Value* times = PredictedTime(Tilings(), Shape(), machine, tile_of).value();
     Value* rule = b_.CreateExtractElement(times, uint64_t{0});

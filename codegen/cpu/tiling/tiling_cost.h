@@ -27,7 +27,7 @@ struct TileTerms {
 };
 template <typename V>
 struct MachineTerms {
-  V near_depth, cached_bytes, line, hidden, task, region;
+  V near_depth, cached_bytes, line_ns, fetch_overlap, chunk_ns, fork_ns;
 };
 
 // Tasks of a launch, and tasks per chunk.
@@ -80,18 +80,18 @@ V PredictedTime(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape, const 
   const AxisTiles<V> rows(shape.m, tiling.rows, tiling.whole_rows),
       groups(shape.panels, tiling.panels, tiling.whole_panels);
   const V bytes = shape.panels * shape.k * V(kLineBytes);
-  const V arrival = Choose(bytes - machine.cached_bytes, shape.k * machine.line, V(0));
+  const V arrival = Choose(bytes - machine.cached_bytes, shape.k * machine.line_ns, V(0));
   const auto group = [&](V panels) {
     const V large = tile(rows.large, panels), small = tile(rows.small, panels);
     const V all = rows.larges * large + rows.smalls * small;
     const V first = Choose(rows.larges, large, small);
-    return all + Max(V(0), panels * arrival - first - machine.hidden * (all - first));
+    return all + Max(V(0), panels * arrival - first - machine.fetch_overlap * (all - first));
   };
   const V total = shape.batch * (groups.larges * group(groups.large) + groups.smalls * group(groups.small));
 
   const TaskTerms<V> t = TasksOf(tiling, shape);
   const V busiest = Min(total, t.turns * t.tasks_per_chunk * (total / Max(V(1), t.tasks)));
-  const V shared = busiest + machine.region + t.turns * machine.task;
+  const V shared = busiest + machine.fork_ns + t.turns * machine.chunk_ns;
   const V time = Choose(shape.threads - V(1), Choose(t.tasks - t.tasks_per_chunk, shared, total), total);
   return Choose(Max(tiling.least_m - shape.m, shape.m - tiling.most_m), V(kNever), time);
 }

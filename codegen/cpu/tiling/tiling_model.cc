@@ -62,8 +62,8 @@ MatmulTiling RuleTiling(const ContractionTile& tile, int pieces, int64_t m) {
 
 float PredictTiling(const MatmulTiling& tiling, const ContractionTile& tile, const MatmulShape& dim_sizes,
                     const CostProfile& profile) {
-  const MachineTerms<Number> machine = {
-      Of(CostProfile::kNearDepth), profile.cached_bytes, profile.line, profile.hidden, profile.task, profile.region};
+  const MachineTerms<Number> machine = {Of(CostProfile::kNearDepth), profile.cached_bytes, profile.line_ns,
+                                        profile.fetch_overlap,       profile.chunk_ns,     profile.fork_ns};
   const auto tile_of = [&](Number rows, Number panels) -> TileTerms<Number> {
     const TileCost& cost = profile.Of(static_cast<int>(rows.value), static_cast<int>(panels.value));
     return {cost.fixed, cost.near_step, cost.far_step};
@@ -164,7 +164,7 @@ std::vector<MatmulTiling> WorthwhileTilings(const std::vector<MatmulTiling>& fam
   return tilings;
 }
 
-static_assert(CostProfile::kMostAhead < 1 << kAheadBits && kAheadBit + kAheadBits == 32);
+static_assert(CostProfile::kMaxPrefetchDistance < 1 << kAheadBits && kAheadBit + kAheadBits == 32);
 uint64_t TilingWord(const MatmulTiling& tiling, float ahead) {
   return static_cast<uint64_t>(tiling.rows) | static_cast<uint64_t>(tiling.panels) << 8 |
          static_cast<uint64_t>(tiling.whole_rows) << 16 | static_cast<uint64_t>(tiling.whole_panels) << 17 |

@@ -49,7 +49,7 @@ std::vector<MatmulTiling> WorthwhileTilings(const std::vector<MatmulTiling>& fam
                                             const std::vector<const CostProfile*>& profiles);
 
 // A tiling as a kernel argument. Bits: rows 0 to 7, panels 8 to 15, whole_rows 16, whole_panels 17, the machine's
-// CostProfile::ahead 18 to 31, task_rows 32 to 47, task_panels 48 to 63.
+// CostProfile::prefetch_distance 18 to 31, task_rows 32 to 47, task_panels 48 to 63.
 inline constexpr int kAheadBit = 18, kAheadBits = 14;
 uint64_t TilingWord(const MatmulTiling& tiling, float ahead);
 // Tasks of a launch, and tasks per chunk.

@@ -10,7 +10,7 @@ TEST(CostProfile, TextIsReadBack) {
   CostProfile profile;
   ASSERT_EQ(ParseCostProfile("# of a machine\n\nline 4.25\r\n  tile 6x4 11.5 4.125 4.3 # widest\nmargin 0.5", &profile),
             "");
-  EXPECT_EQ(profile.line, 4.25f);
+  EXPECT_EQ(profile.line_ns, 4.25f);
   EXPECT_EQ(profile.margin, 0.5f);
   EXPECT_EQ(profile.cached_bytes, CostProfile().cached_bytes);
   EXPECT_EQ(profile.Of(6, 4).fixed, 11.5f);
@@ -27,7 +27,7 @@ TEST(CostProfile, TextIsReadBack) {
 
 TEST(CostProfile, MistakesAreNamedAndChangeNothing) {
   CostProfile profile;
-  profile.line = 7;
+  profile.line_ns = 7;
   const auto wrong = [&](std::string_view text) { return ParseCostProfile(text, &profile); };
   EXPECT_EQ(wrong("line 1\nlime 2"), "line 2: unknown entry \"lime\"");
   EXPECT_EQ(wrong("line fast"), "line 1: line is a number, not negative");
@@ -42,7 +42,7 @@ TEST(CostProfile, MistakesAreNamedAndChangeNothing) {
   }
   EXPECT_EQ(wrong("tile 6x4 1 1"), "line 1: a tile has three costs, none negative");
   EXPECT_EQ(wrong("tile 6x4 1 1 inf"), "line 1: a tile has three costs, none negative");
-  EXPECT_EQ(profile.line, 7);
+  EXPECT_EQ(profile.line_ns, 7);
 }
 
 TEST(BuiltInCostProfile, KnowsTheTilesOfEachLevel) {
@@ -57,7 +57,7 @@ TEST(BuiltInCostProfile, KnowsTheTilesOfEachLevel) {
 
 TEST(BuiltInCostProfile, HasTablesOfMachines) {
   const CostProfile& zen4 = BuiltInCostProfile("x86-64-v4+avx512bf16", "AuthenticAMD 25");
-  EXPECT_EQ(zen4.ahead, 0);
+  EXPECT_EQ(zen4.prefetch_distance, 0);
   EXPECT_TRUE(zen4.Of(8, 3).known());
   EXPECT_FALSE(zen4.Of(12, 2).known());
   EXPECT_EQ(&BuiltInCostProfile("x86-64-v4", "GenuineIntel 6"), &BuiltInCostProfile("x86-64-v4"));

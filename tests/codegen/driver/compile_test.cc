@@ -263,7 +263,7 @@ graph @matmul(%x: f32[M, K], %w: f32[K, N]) {
     for (const int task_panels : {2, 4}) {
       for (const int task_rows : {24, 48}) {
         const MatmulTiling tiling = {.rows = 2, .panels = 1, .task_rows = task_rows, .task_panels = task_panels};
-        if (words.contains(gemm::TilingWord(tiling, costs.ahead))) tilings.push_back(TilingText(tiling));
+        if (words.contains(gemm::TilingWord(tiling, costs.prefetch_distance))) tilings.push_back(TilingText(tiling));
       }
     }
     return tilings;

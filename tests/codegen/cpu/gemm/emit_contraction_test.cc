@@ -184,7 +184,7 @@ TEST(EmitContraction, BitsDoNotDependOnTheTiling) {
       for (Matmul& matmul : matmuls) {
         for (const MatmulTiling& tiling : matmul.schedule().tile.tilings) {
           matmul.SetTiling(tiling);
-          matmul.SetAhead(m % 2 == 0 ? 0 : CostProfile::kMostAhead);
+          matmul.SetAhead(m % 2 == 0 ? 0 : CostProfile::kMaxPrefetchDistance);
           ASSERT_EQ(matmul.Run(size), expected) << m << " rows, " << TilingText(tiling);
         }
       }

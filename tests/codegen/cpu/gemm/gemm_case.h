@@ -46,7 +46,7 @@ class Matmul {
   MatmulCaseForm form_;
   const CpuTarget target_;
   std::optional<MatmulTiling> tiling_;
-  float ahead_ = CostProfile().ahead;
+  float ahead_ = CostProfile().prefetch_distance;
   KernelPlan plan_;
   Schedule schedule_;
   std::unique_ptr<CodeImage> image_;

@@ -64,7 +64,7 @@ TEST(PredictTiling, CountsTheTilesOfEachPattern) {
 TEST(PredictTiling, LargePanelsAreWaitedFor) {
   CostProfile profile = OnePerPanelRow();
   profile.cached_bytes = 64 * 4 * 10;
-  profile.line = 7;
+  profile.line_ns = 7;
   MatmulShape one_tile = {.m = 5, .n = 64, .k = 10};
   EXPECT_EQ(PredictTiling(kPlain, kTile, one_tile, profile), 5 * 4 * 10) << "they stay in cache";
   one_tile.k = 11;
@@ -72,13 +72,13 @@ TEST(PredictTiling, LargePanelsAreWaitedFor) {
   // Two tiles: the first waits, the second finds its panels and hides some of the wait of the next first.
   MatmulShape two_tiles = {.m = 8, .n = 64, .k = 11};
   EXPECT_EQ(PredictTiling(kPlain, kTile, two_tiles, profile), (7 + 4) * 4 * 11);
-  profile.hidden = 0.5f;
+  profile.fetch_overlap = 0.5f;
   EXPECT_EQ(PredictTiling(kPlain, kTile, two_tiles, profile), (5 + 4) * 4 * 11);
 }
 
 TEST(PredictTiling, TheThreadWithMostTurnsCounts) {
   CostProfile profile = OnePerPanelRow();
-  profile.region = 1000, profile.task = 10;
+  profile.fork_ns = 1000, profile.chunk_ns = 10;
   // Three blocks of four panels for two threads: two turns for one of them.
   const MatmulShape dim_sizes = {.m = 40, .n = 3 * 64, .k = 500, .threads = 2};
   const float block = 40 * 4 * 500;
@@ -216,7 +216,7 @@ TEST(EmitTilingChoice, ChoosesAsTheModelDoes) {
                                        1 + static_cast<int64_t>(random() % 5)};
         const MatmulTiling expected = ChooseTiling(tile, pieces, dim_sizes, profile);
         const Choice chosen = choice.Run(dim_sizes, profile);
-        ASSERT_EQ(chosen.word, TilingWord(expected, profile.ahead))
+        ASSERT_EQ(chosen.word, TilingWord(expected, profile.prefetch_distance))
             << TilingText(expected) << " of " << dim_sizes.m << " x " << dim_sizes.k << " x " << dim_sizes.n;
         ASSERT_EQ(chosen.tasks, TilingTasks(expected, dim_sizes));
         ASSERT_EQ(chosen.tasks_per_chunk, TilingChunk(expected, tile, dim_sizes));
@@ -233,10 +233,10 @@ TEST(EmitTilingChoice, ReadsTheTableThatItIsGiven) {
   const EmittedChoice choice(tile, 1, HostCpuTarget());
   CostProfile profile = OnePerPanelRow();
   const MatmulShape dim_sizes = {.m = 11, .n = 64, .k = 100};
-  EXPECT_EQ(choice.Run(dim_sizes, profile).word, TilingWord(RuleTiling(tile, 1, 11), profile.ahead));
+  EXPECT_EQ(choice.Run(dim_sizes, profile).word, TilingWord(RuleTiling(tile, 1, 11), profile.prefetch_distance));
   profile.Of(11, 2).near_step = 1;
-  profile.ahead = CostProfile::kMostAhead;
-  EXPECT_EQ(choice.Run(dim_sizes, profile).word, TilingWord(tile.tilings[0], CostProfile::kMostAhead));
+  profile.prefetch_distance = CostProfile::kMaxPrefetchDistance;
+  EXPECT_EQ(choice.Run(dim_sizes, profile).word, TilingWord(tile.tilings[0], CostProfile::kMaxPrefetchDistance));
 }
 
 }  // namespace

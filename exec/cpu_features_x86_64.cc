@@ -1,3 +1,4 @@
+#if defined(__x86_64__)
 #include "exec/cpu_features.h"
 
 #include <cpuid.h>
@@ -144,3 +145,5 @@ std::vector<std::string_view> KnownFeatures() {
 }
 
 }  // namespace tailor
+
+#endif  // defined(__x86_64__)

@@ -2,11 +2,12 @@
 
     cold_load.py [--runs N]
 
-Needs TAILOR_LIBRARY_DIR, PYTHONPATH=bindings/python:bindings/python/examples, and openssl. Compiles the sentence encoder (90 MB)
-with a signature. Each run is a process of its own that loads it with libtailor_runtime.so and computes one sentence of 7
-tokens; the time is from the load to the first output. Cold: the artifact's pages are dropped from the page cache before the
-process starts (posix_fadvise); the library's are not. Signed: with a public key, so that constants are hashed and copied. Cases
-take turns; prints the median, least and greatest milliseconds of each, and of reading the cold file alone."""
+Needs TAILOR_LIBRARY_DIR, PYTHONPATH=bindings/python:bindings/python/examples, and openssl. Compiles the sentence encoder
+(90 MB) with a signature. Each run is a process of its own that loads the artifact with libtailor_runtime.so and computes
+one sentence of 7 tokens. Timed: from the load to the first output. Cold: the artifact's pages are dropped from the page
+cache before the process starts (posix_fadvise); the library's pages are not. Signed: with a public key, so that constants
+are hashed and copied. Cases are interleaved. Prints median, minimum and maximum in milliseconds of each case, and of
+reading the cold file."""
 import argparse
 import os
 import pathlib
@@ -21,8 +22,11 @@ def keys(folder):
     """(secret key of 64 bytes, public key of 32 bytes), Ed25519."""
     pem = folder / "key.pem"
     subprocess.run(["openssl", "genpkey", "-algorithm", "ED25519", "-out", pem], check=True)
-    der = lambda *options: subprocess.run(["openssl", "pkey", "-in", pem, "-outform", "DER", *options], check=True,
-                                          capture_output=True).stdout
+
+    def der(*options):
+        command = ["openssl", "pkey", "-in", pem, "-outform", "DER", *options]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
     seed, public = der()[-32:], der("-pubout")[-32:]
     return seed + public, public
 
@@ -78,8 +82,8 @@ def main():
                     key = [public.hex()] if signed else []
                     served = subprocess.run([sys.executable, "-B", __file__, "--serve", str(path), *key], check=True,
                                             capture_output=True, text=True)
-                    name = f"{'cold' if cold else 'warm'}, {'signed: hashed and copied' if signed else 'mapped, not verified'}"
-                    times.setdefault(name, []).append(float(served.stdout))
+                    kind = "signed: hashed and copied" if signed else "mapped, not verified"
+                    times.setdefault(f"{'cold' if cold else 'warm'}, {kind}", []).append(float(served.stdout))
             times.setdefault("reading the cold file", []).append(read_cold(path))
     for name, values in times.items():
         print(f"{name}: {statistics.median(values):.1f} ms ({min(values):.1f} to {max(values):.1f})")

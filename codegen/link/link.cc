@@ -151,13 +151,13 @@ class ImageSession {
   std::vector<std::byte> TakeBytes() { return memory_.TakeBytes(); }
 
  private:
+  absl::Status status_;  // outlives the session, which reports to it
   ImageMemory memory_;
   orc::ExecutionSession session_;
   orc::JITDylib& dylib_;
   orc::ObjectLinkingLayer layer_;
   std::vector<orc::SymbolLookupSet> objects_;
   std::map<std::string, uint64_t> symbols_;
-  absl::Status status_;
 };
 
 }  // namespace

@@ -133,7 +133,7 @@ long double DrawInteger(DType dtype, std::mt19937_64& random) {
 std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind kind, std::mt19937_64& random) {
   const std::vector<std::optional<NodeId>> sources = reference::SymbolSources(graph);
   for (int attempt = 0; attempt < 400; ++attempt) {
-    // Dim sizes shrink as draws fail, in case it was for their matmul.
+    // Dim sizes shrink as draws fail, in case their product was too large.
     const bool small = kind == ShapeKind::kWide && attempt > 200;
     const ShapeKind drawn = small ? ShapeKind::kSmall : kind;
     const int64_t common = DrawDimSize(SymbolInfo{}, drawn, 4, random);

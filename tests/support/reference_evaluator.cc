@@ -45,7 +45,7 @@ const Element& BroadcastAt(const Array& array, const Dims& index) {
 }
 
 constexpr int kMostIterations = 10000;
-constexpr double kMostWork = 4e6;  // elements and matmuls, the regions' included
+constexpr double kMostWork = 4e6;  // elements and multiplications, those of regions included
 
 class Evaluator {
  public:

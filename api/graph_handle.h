@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "api/dim_facts.h"
 #include "api/handle.h"
 #include "api/in_use.h"
 #include "graph/graph.h"
@@ -33,6 +35,7 @@ struct tailor_graph {
   std::vector<tailor::DimExpr> dims;              // by index of tailor_dim, without repeats
   std::map<tailor::DimExpr, uint32_t> dim_index;  // index in `dims`; a failed insertion leaves it unchanged
   std::string text;                               // result of the last text function
+  std::unique_ptr<tailor::DimFacts> dim_facts;    // of the last query, or null
 };
 
 namespace tailor {

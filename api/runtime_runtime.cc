@@ -1,4 +1,4 @@
-// tailor_runtime, tailor_version and the counters.
+// tailor_runtime, the version, the CPU features and the counters.
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -24,9 +24,8 @@ using tailor::ProductProvider;
 
 namespace {
 
-// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..." About the CPU only,
-// because loading a GPU's driver takes time.
-std::string VersionText() {
+// "x86-64-v4; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..."
+std::string CpuFeaturesText() {
   const tailor::CpuId& cpu = tailor::ThisCpu();
   std::string uses, cannot;
   for (std::string_view name : tailor::KnownFeatures()) {
@@ -38,7 +37,7 @@ std::string VersionText() {
       cannot += (cannot.empty() ? "" : ", ") + feature + " (" + missing.front().substr(feature.size() + 2) + ")";
     }
   }
-  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot;
+  return std::string(tailor::CpuLevel(cpu)) + "; uses: " + uses + "; cannot use: " + cannot;
 }
 
 // tailor_product has the layout of GemmArgs, which generated code fills.
@@ -63,12 +62,14 @@ tailor_status* ReadProvider(const char* function, const tailor_product_provider*
 
 }  // namespace
 
-const char* tailor_version(void) {
+const char* tailor_version(void) { return TAILOR_VERSION; }
+
+const char* tailor_cpu_features(void) {
   try {
-    static const std::string text = VersionText();
+    static const std::string text = CpuFeaturesText();
     return text.c_str();
   } catch (...) {
-    return "x86-64; Tailor " TAILOR_VERSION;  // no memory for the full text
+    return "x86-64";  // no memory for the full text
   }
 }
 

@@ -8,16 +8,12 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/dtype.h"
+#include "graph/native.h"
 
 namespace tailor {
 
 // The dtype with this name ("f32"); kInvalid if there is none.
 DType DTypeOf(absl::string_view name);
-
-uint16_t F16FromFloat(float value);
-float FloatFromF16(uint16_t bits);
-uint16_t BF16FromFloat(float value);
-float FloatFromBF16(uint16_t bits);
 
 // Writes SizeOf(dtype) bytes. Integers saturate and map NaN to 0; bool is value != 0.
 void ElementFromDouble(DType dtype, double value, void* element);

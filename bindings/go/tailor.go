@@ -87,8 +87,11 @@ func check(status *C.tailor_status) error {
 
 func closed(what string) error { return &Error{InvalidArgument, "the " + what + " is closed", ""} }
 
-// Version is the runtime library's version, and the CPU features that it can and cannot use: one line.
+// Version is the runtime library's version, "0.1.0".
 func Version() string { return C.GoString(C.tailor_version()) }
+
+// CPUFeatures is the level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line.
+func CPUFeatures() string { return C.GoString(C.tailor_cpu_features()) }
 
 // TensorInfo describes an input or output; Dims are the dim sizes as text ("B", "4*S + 1", "384"). Runs write the memory of
 // an input that is Donated; an output with MemoryOf >= 0 is written to the memory of the input of that number.

@@ -11,7 +11,7 @@ import unittest
 API = pathlib.Path(sys.argv.pop(1))
 
 # Their callables, and what else stands in the call, run within a try block, or only copy references and pointers.
-GUARDS = ["Guarded", "AtBoundary", "AddToGraph", "BuildOne", "BuildSeveral", "AppendOp", "CombineDims", "GiveText"]
+GUARDS = ["Guarded", "AtBoundary", "AddToGraph", "BuildOne", "BuildSeveral", "AppendOp", "CombineDims", "GiveText", "WithDims"]
 
 # Calls that throw nothing: noexcept, C, or helpers that forward to the guarded ones. A new one belongs here only after a
 # look at its body.

@@ -22,6 +22,6 @@ int main(void) {
   if (strcmp(tailor_status_node(status), "") != 0) return 5;
   tailor_status_release(status);
   tailor_runtime_release(runtime);
-  printf("%s\n", tailor_version());
+  printf("%s\n%s\n", tailor_version(), tailor_cpu_features());
   return 0;
 }

@@ -75,7 +75,7 @@ int Main(int argc, char** argv) {
   if (std::strcmp(verb, "test") == 0) return Test(argc - 1, argv + 1);
   if (std::strcmp(verb, "measure") == 0) return MeasureAll(argc - 2, argv + 2);
   if (std::strcmp(verb, "cases") == 0 && argc > 2) return Cases(argv[2], argc > 3 ? argv[3] : "0/1");
-  if (std::strcmp(verb, "version") == 0) return std::printf("%s\n", tailor_version()) < 0;
+  if (std::strcmp(verb, "version") == 0) return std::printf("%s\n%s\n", tailor_version(), tailor_cpu_features()) < 0;
   if (std::strcmp(verb, "device") == 0) {
     std::printf("%s\n", DeviceReport().c_str());
     return 0;

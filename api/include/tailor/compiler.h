@@ -102,6 +102,54 @@ TAILOR_API tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_
 TAILOR_API tailor_status* tailor_graph_assume_at_least(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs,
                                                        const char* what, size_t size);
 
+/* What is known of a dim in every run that the graph's checks accept: from declared ranges, dims of inputs (>= 0) and
+ * assumptions. A proof is sound but not complete; compilation may know more. */
+
+/* min <= dim <= max; min == max if the dim is provably one number. INT64_MIN and INT64_MAX: no bound. */
+TAILOR_API tailor_status* tailor_dim_range(tailor_graph* graph, tailor_dim dim, int64_t* min, int64_t* max);
+#define TAILOR_DIM_EQUAL 0
+#define TAILOR_DIM_LESS 1
+#define TAILOR_DIM_AT_MOST 2
+/* `*result` is 1 if `lhs relation rhs` holds in every run, 0 if it holds in none, else -1: unknown, or different from
+ * run to run. */
+TAILOR_API tailor_status* tailor_dim_compare(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, int32_t relation,
+                                             int32_t* result);
+
+#define TAILOR_DIM_CONSTANT 0
+#define TAILOR_DIM_SYMBOL 1
+#define TAILOR_DIM_ADD 2
+#define TAILOR_DIM_MUL 3
+#define TAILOR_DIM_FLOORDIV 4
+#define TAILOR_DIM_MOD 5
+#define TAILOR_DIM_MIN 6
+#define TAILOR_DIM_MAX 7
+#define TAILOR_DIM_BCAST 8 /* lhs, or rhs where lhs is 1: numpy broadcasting of two dim sizes */
+
+typedef struct tailor_dim_info {
+  uint64_t struct_size;
+  int32_t kind;        /* TAILOR_DIM_CONSTANT, ... */
+  int32_t reserved;    /* 0 */
+  int64_t constant;    /* of a constant */
+  tailor_dim lhs, rhs; /* operands of the other kinds; 0 for constants and symbols */
+  const char* name;    /* of a symbol, else NULL; borrowed from the graph until its next text call or description */
+  int64_t min, max;    /* of a symbol, as declared */
+  int64_t multiple_of; /* of a symbol, as declared */
+} tailor_dim_info;
+static inline void tailor_dim_info_init(tailor_dim_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+}
+/* The outermost operation of a dim. Dims are canonical: equal structure is the same handle. */
+TAILOR_API tailor_status* tailor_dim_describe(tailor_graph* graph, tailor_dim dim, tailor_dim_info* out);
+/* The distinct symbols in a dim. Writes at most `capacity` of them to `symbols`, and their number to `*count`. */
+TAILOR_API tailor_status* tailor_dim_symbols(tailor_graph* graph, tailor_dim dim, tailor_dim* symbols, size_t capacity,
+                                             size_t* count);
+/* `dim` of graph `from`, with symbols[i] replaced by replacements[i], dims of graph `into`: a dim of `into`. For a
+ * region, which has symbols of its own. Errors: INVALID_ARGUMENT naming a symbol without replacement. */
+TAILOR_API tailor_status* tailor_dim_rewrite(tailor_graph* from, tailor_dim dim, tailor_graph* into,
+                                             const tailor_dim* symbols, const tailor_dim* replacements, size_t count,
+                                             tailor_dim* out);
+
 /* Appends an input; runs take inputs in the order of these calls. Errors: INVALID_ARGUMENT for an empty or repeated
  * name, an unknown dtype, a foreign dim, or a rank above TAILOR_MAX_RANK. */
 TAILOR_API tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,

@@ -105,9 +105,11 @@ static inline void tailor_tensor_init(tailor_tensor* tensor) {
   tensor->struct_size = sizeof(*tensor);
 }
 
-/* "x86-64-v3; ...": the CPU level, the version, and the CPU features that the library uses or cannot use, with reasons.
- * Borrowed, static. */
+/* The library's version, "0.1.0". Borrowed, static. */
 TAILOR_API const char* tailor_version(void);
+/* "x86-64-v3; uses: ...; cannot use: ...": the level of this machine's CPU, and the CPU features that the library uses
+ * or cannot use, with reasons. Borrowed, static. */
+TAILOR_API const char* tailor_cpu_features(void);
 
 /* ---- Matmuls by another library -------------------------------------------------------------- */
 

@@ -14,11 +14,11 @@ A process that only runs saved artifacts needs no compiler: `tailor.load("scale.
 tailor.runtime, loads libtailor_runtime.so alone. The compiler library is loaded with the first Graph.
 """
 from .errors import Error
-from .runtime import Executable, Runtime, Session, counters, cuda_absence, devices, load, version
+from .runtime import Executable, Runtime, Session, counters, cpu_features, cuda_absence, devices, load, version
 from .dims import Dim, maximum, minimum, symbol
 from .graph import Graph, Value, modules_emitted
 
 __all__ = [
-    "Dim", "Error", "Executable", "Graph", "Runtime", "Session", "Value", "counters", "cuda_absence", "devices", "load",
+    "Dim", "Error", "Executable", "Graph", "Runtime", "Session", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load",
     "maximum", "minimum", "modules_emitted", "symbol", "version",
 ]

@@ -148,6 +148,7 @@ _RUNTIME_PLAIN = {
     "tailor_status_node": (c_char_p, [_Handle]),
     "tailor_status_release": (None, [_Handle]),
     "tailor_version": (c_char_p, []),
+    "tailor_cpu_features": (c_char_p, []),
     "tailor_runtime_release": (None, [_Handle]),
     "tailor_runtime_device_count": (c_size_t, [_Handle]),
     "tailor_runtime_cuda_absence": (c_char_p, [_Handle]),

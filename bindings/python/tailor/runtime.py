@@ -40,8 +40,13 @@ reads_back: a run on a GPU waits, before its end, for values that kernels comput
 
 
 def version():
-    """The runtime library's version, and the CPU features that it can and cannot use: one line."""
+    """The runtime library's version, "0.1.0"."""
     return text(_library.runtime().tailor_version())
+
+
+def cpu_features():
+    """The level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line."""
+    return text(_library.runtime().tailor_cpu_features())
 
 
 def counters():

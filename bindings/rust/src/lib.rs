@@ -506,8 +506,14 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The runtime library's version, and the CPU features that it can and cannot use: one line.
+/// The runtime library's version, "0.1.0".
 pub fn version() -> String {
     // SAFETY: a static text.
     unsafe { text(sys::tailor_version()) }
+}
+
+/// The level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line.
+pub fn cpu_features() -> String {
+    // SAFETY: a static text.
+    unsafe { text(sys::tailor_cpu_features()) }
 }

@@ -90,6 +90,7 @@ extern "C" {
     pub fn tailor_status_node(status: *const tailor_status) -> *const c_char;
     pub fn tailor_status_release(status: *mut tailor_status);
     pub fn tailor_version() -> *const c_char;
+    pub fn tailor_cpu_features() -> *const c_char;
     pub fn tailor_executable_load(
         runtime: *mut tailor_runtime,
         path: *const c_char,

@@ -13,9 +13,15 @@ class DimFacts {
   explicit DimFacts(const Graph& graph);
   // Whether no symbol, input or assumption was added to the graph since.
   bool Describes(const Graph& graph) const;
-  const FactStore& store() const { return store_; }
+  Range RangeOf(const DimExpr& dim) const;
+  bool ProvablyEqual(const DimExpr& a, const DimExpr& b) const { return store_.ProvablyEqual(a, b); }
 
  private:
+  // The number of min and max whose operands one query tries.
+  static constexpr int kMostSplits = 16;
+
+  Range RangeOf(const DimExpr& dim, int& budget) const;
+
   Graph::Mark at_;
   FactStore store_;
 };

@@ -37,13 +37,38 @@ bool DimFacts::Describes(const Graph& graph) const {
   return now.symbols == at_.symbols && now.inputs == at_.inputs && now.assumptions == at_.assumptions;
 }
 
+Range DimFacts::RangeOf(const DimExpr& dim) const {
+  int budget = kMostSplits;
+  return RangeOf(dim, budget);
+}
+
+// Beyond what the fact store knows: rest + min(a, b) is the lesser of rest + a and rest + b, and max alike.
+Range DimFacts::RangeOf(const DimExpr& dim, int& budget) const {
+  if (auto constant = dim.constant()) return {*constant, *constant};
+  Range range = store_.RangeOf(dim);
+  if (dim.terms().size() < 2) return range;
+  for (const DimExpr::Term& term : dim.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || (atom->kind != DimExpr::AtomKind::kMin && atom->kind != DimExpr::AtomKind::kMax)) continue;
+    if (--budget < 0) return range;
+    const DimExpr rest = dim - DimExpr::OfTerm(term);
+    const DimExpr sums[] = {rest + DimExpr(term.coefficient) * atom->lhs, rest + DimExpr(term.coefficient) * atom->rhs};
+    if (!sums[0].valid() || !sums[1].valid()) continue;
+    const Range a = RangeOf(sums[0], budget), b = RangeOf(sums[1], budget);
+    const bool is_larger = (atom->kind == DimExpr::AtomKind::kMax) == (term.coefficient > 0);
+    range.min = std::max(range.min, is_larger ? std::max(a.min, b.min) : std::min(a.min, b.min));
+    range.max = std::min(range.max, is_larger ? std::max(a.max, b.max) : std::min(a.max, b.max));
+  }
+  return range;
+}
+
 namespace {
 
-const FactStore& FactsOf(tailor_graph& graph) {
+const DimFacts& FactsOf(tailor_graph& graph) {
   if (graph.dim_facts == nullptr || !graph.dim_facts->Describes(graph.graph)) {
     graph.dim_facts = std::make_unique<DimFacts>(graph.graph);
   }
-  return graph.dim_facts->store();
+  return *graph.dim_facts;
 }
 
 Range RangeOf(tailor_graph& graph, const DimExpr& dim) {
@@ -105,8 +130,9 @@ struct DimParts {
 DimParts PartsOf(const DimExpr& dim) {
   const auto terms = dim.terms();
   if (terms.size() > 1) {
-    const DimExpr last = DimExpr::OfTerm(terms.back());
-    return {TAILOR_DIM_ADD, dim - last, last};
+    DimExpr others;
+    for (const DimExpr::Term& term : terms.first(terms.size() - 1)) others = others + DimExpr::OfTerm(term);
+    return {TAILOR_DIM_ADD, others, DimExpr::OfTerm(terms.back())};
   }
   const DimExpr::Term& term = terms.front();
   if (term.coefficient == 1 && term.factors.size() == 1 && term.factors[0].power == 1) {

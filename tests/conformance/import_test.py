@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import tailor
 import tailor.__main__
 import tailor.onnx
-from tailor.onnx import extents
+
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=17):
@@ -252,44 +252,6 @@ class ExtentsOfInputsTest(unittest.TestCase):
             self.assertEqual(executable.run(numpy.zeros(shape, numpy.float32))[0].shape, (product % 3 + 1,))
 
 
-class ExtentsTest(unittest.TestCase):
-    def setUp(self):
-        self.extents = extents.Extents(tailor.Graph("g"))
-        self.x, self.y = (self.extents.symbol(tailor.symbol(name, min=2, max=9)) for name in "xy")
-
-    def test_the_greater_and_the_lesser_where_one_is_known(self):
-        x, e = self.x, self.extents
-        for other in (0, 2):
-            for pair in ((x, other), (other, x)):
-                self.assertEqual(e.text(e.max(*pair)), "x")
-                self.assertEqual(e.min(*pair), other)
-        self.assertEqual(e.text(e.max(x, e.add(x, 1))), "x + 1")
-        self.assertEqual(e.text(e.min(e.add(x, 1), x)), "x")
-        self.assertEqual(e.text(e.max(x, self.y)), "max(x, y)")
-
-    def test_differences_from_the_greater_and_the_lesser(self):
-        x, y, e = self.x, self.y, self.extents
-        greater, lesser = e.max(x, y), e.min(x, y)
-        self.assertEqual(e.bounds(e.sub(greater, x)), (0, 7))
-        self.assertEqual(e.bounds(e.sub(lesser, y)), (-7, 0))
-        self.assertEqual(e.bounds(e.sub(greater, lesser)), (0, 7))
-        self.assertEqual(e.bounds(e.sub(e.max(greater, 5), y)), (0, 7))
-        self.assertEqual(e.bounds(e.sub(x, y)), (-7, 7))
-
-    def test_bounds_of_long_chains(self):
-        dim = self.x
-        for _ in range(60):  # as convolutions without padding make them
-            dim = self.extents.floordiv(self.extents.sub(self.extents.mul(dim, 2), 2), 2)
-        self.assertEqual(self.extents.bounds(dim), (-58, -51))
-
-    def test_bounds_of_quotients(self):
-        e, difference = self.extents, self.extents.sub(self.x, 5)  # [-3, 4]
-        self.assertEqual(e.bounds(e.floordiv(difference, 2)), (-2, 2))
-        self.assertEqual(e.bounds(e.floordiv(difference, self.y)), (-2, 2))
-        self.assertEqual(e.bounds(e.floordiv(self.x, self.y)), (0, 4))
-        self.assertEqual(e.bounds(e.mod(self.x, 20)), (0, 9))
-
-
 class SymbolTest(unittest.TestCase):
     def load(self, shape, **options):
         proto = model([helper.make_node("Neg", ["x"], ["y"])], [("x", TensorProto.FLOAT, shape)],
@@ -406,11 +368,10 @@ class InputErrorTest(unittest.TestCase):
                                    [("y", dtype)]), **options)
         n = tailor.symbol("n")
         for shape, options, reason in (
-                (["n"], {"fixed": {"x": numpy.zeros((2, 2), numpy.float32)}}, "fixed to float32 of rank 2"),
-                (["n"], {"fixed": {"x": numpy.zeros(2, numpy.int8)}}, "fixed to int8 of rank 1"),
+                (["n"], {"fixed": {"x": numpy.zeros((2, 2), numpy.float32)}}, "fixed to f32 of rank 2"),
+                (["n"], {"fixed": {"x": numpy.zeros(2, numpy.int8)}}, "fixed to i8 of rank 1"),
                 (["n"], {"fixed": {"x": numpy.array(["text"])}}, "U4"),
                 (["n"], {"fixed": {"x": [[1], [1, 2]]}}, "inhomogeneous"),
-                (["n"], {"dims": {"n": 1.5}}, "float"),
                 ([-3], {}, "dim 0 is -3"), (None, {}, "without a rank"), ([2] * 9, {}, "9"),
                 ([2**40, 2**40], {}, "too many elements")):
             with self.subTest(reason), self.assertRaisesRegex(tailor.onnx.ModelError, reason) as caught:
@@ -419,6 +380,22 @@ class InputErrorTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.onnx.Unsupported, "STRING") as caught:
             load(TensorProto.STRING, [n.name])
         self.assertEqual(caught.exception.node, 'input "x"')
+
+    def test_errors_name_the_dim(self):
+        proto = model([helper.make_node("Identity", ["x"], ["y"])], [("x", TensorProto.FLOAT, ["n"])],
+                      [("y", TensorProto.FLOAT)])
+        for dims, node, reason in (({"n": 1.5}, 'dim "n"', "float"), ({"m": 3}, "", 'no dim "m"'),
+                                   ({"n": "2 *"}, 'input "x"', "column 4")):
+            with self.subTest(reason), self.assertRaisesRegex(tailor.onnx.ModelError, reason) as caught:
+                tailor.onnx.load(proto, dims=dims)
+            self.assertEqual(caught.exception.node, node)
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'no input "y"'):
+            tailor.onnx.load(proto, fixed={"y": numpy.zeros(1)})
+
+    def test_dims_that_exporters_do_not_know_are_symbols(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"])], [("x", TensorProto.FLOAT, [-1, 0, "?", "n", 3])],
+                      [("y", TensorProto.FLOAT)])
+        self.assertIn("%x: f32[x_dim0, x_dim1, x_dim2, n, 3]", tailor.onnx.load(proto).text)
 
     def test_errors_name_the_operand_and_its_node(self):
         proto = model([helper.make_node("Neg", ["x"], ["y"], "minus")], [("x", TensorProto.INT4, ["n"])],
@@ -498,8 +475,8 @@ class CommandLineTest(unittest.TestCase):
     def test_errors_end_with_the_file_and_the_reason(self):
         with self.assertRaisesRegex(SystemExit, "nowhere.onnx.*No such file"):
             self.run_main("import", "nowhere.onnx")
-        with self.assertRaisesRegex(SystemExit, "batch=x"):
-            self.run_main("import", "nowhere.onnx", "--dim", "batch=x")
+        with self.assertRaisesRegex(SystemExit, "batch=1..x"):
+            self.run_main("import", "nowhere.onnx", "--dim", "batch=1..x")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # The Rust wrapper, built by rustc alone: Debian's, which is the oldest that it supports.
 find_program(TAILOR_RUSTC rustc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
-set(rust_tests rust_test rust_graph_test rust_block_test rust_loops_test rust_device_test)
+set(rust_tests rust_test rust_graph_test rust_block_test rust_loops_test rust_device_test rust_onnx_test)
 if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC)
-  foreach(name ${rust_tests} rust_docs_test)
+  foreach(name ${rust_tests} rust_docs_test rust_compile_onnx)
     tailor_missing_host(${name} rustc)
   endforeach()
   return()
@@ -11,7 +11,7 @@ endif()
 set(crate ${PROJECT_SOURCE_DIR}/bindings/rust/src)
 set(flags --edition 2021 -O -D warnings -L native=${libraries} -C linker=${CMAKE_C_COMPILER})
 
-# tailor_crate(<rlib> FLAGS <rustc flags...> DEPENDS <...>): the crate, with or without its feature `compiler`.
+# tailor_crate(<rlib> FLAGS <rustc flags...> DEPENDS <...>): the crate, with or without its features.
 function(tailor_crate rlib)
   cmake_parse_arguments(arg "" "" "FLAGS;DEPENDS" ${ARGN})
   add_custom_command(OUTPUT ${rlib}
@@ -22,11 +22,16 @@ file(GLOB graph_sources CONFIGURE_DEPENDS ${crate}/graph/*.rs)
 tailor_crate(libtailor.rlib DEPENDS tailor_runtime)
 tailor_crate(libtailor_graph.rlib FLAGS --cfg "feature=\"compiler\""
   DEPENDS ${crate}/graph.rs ${graph_sources} tailor tailor_runtime)
+set(all_features --cfg "feature=\"compiler\"" --cfg "feature=\"onnx\"")
+tailor_crate(libtailor_onnx.rlib FLAGS ${all_features}
+  DEPENDS ${crate}/graph.rs ${graph_sources} ${crate}/onnx.rs ${crate}/onnx/sys.rs tailor_onnx tailor tailor_runtime)
 
 foreach(name ${rust_tests})
   set(rlib libtailor_graph.rlib)
   if(name STREQUAL rust_test)
     set(rlib libtailor.rlib)
+  elseif(name STREQUAL rust_onnx_test)
+    set(rlib libtailor_onnx.rlib)
   endif()
   add_custom_command(OUTPUT ${name}
     COMMAND ${TAILOR_RUSTC} ${flags} --test ${CMAKE_CURRENT_SOURCE_DIR}/${name}.rs --extern tailor=${rlib} -o ${name}
@@ -35,8 +40,14 @@ foreach(name ${rust_tests})
 endforeach()
 # On the GPU that the emulator plays.
 set_property(TEST rust_device_test APPEND PROPERTY ENVIRONMENT TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>)
+tailor_reads_models(rust_onnx_test)
 # The examples in the documentation compile.
 tailor_host_test(rust_docs_test COMMAND ${TAILOR_RUSTDOC} --test --edition 2021 --crate-name tailor
-  --cfg "feature=\"compiler\"" --extern tailor=${CMAKE_CURRENT_BINARY_DIR}/libtailor_graph.rlib
+  ${all_features} --extern tailor=${CMAKE_CURRENT_BINARY_DIR}/libtailor_onnx.rlib
   -L native=${libraries} -C linker=${CMAKE_C_COMPILER} ${crate}/lib.rs)
-add_custom_target(rust_host ALL DEPENDS ${rust_tests})
+set(example ${PROJECT_SOURCE_DIR}/bindings/rust/examples/compile_onnx.rs)
+add_custom_command(OUTPUT rust_compile_onnx
+  COMMAND ${TAILOR_RUSTC} ${flags} ${example} --extern tailor=libtailor_onnx.rlib -o rust_compile_onnx
+  DEPENDS ${example} libtailor_onnx.rlib)
+tailor_onnx_example(rust_compile_onnx "^\\[2, 4\\] \\[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0\\]\n$")
+add_custom_target(rust_host ALL DEPENDS ${rust_tests} rust_compile_onnx)

@@ -71,6 +71,27 @@ fn equal_dims_are_facts() {
 }
 
 #[test]
+fn facts_of_dims_are_known_or_not() {
+    let graph = graph();
+    let s = graph.symbol_with("S", Symbol { min: 3, max: 10, ..Default::default() }).unwrap();
+    let (more, b) = ((s + 1).unwrap(), graph.symbol("B").unwrap());
+    assert_eq!((s * 8).unwrap().range().unwrap(), 24..=80);
+    assert_eq!(graph.dim(4).unwrap().range().unwrap(), 4..=4);
+    assert_eq!(*(b * b).unwrap().range().unwrap().start(), 0);
+    assert_eq!(s.is_equal(s).unwrap(), Some(true));
+    assert_eq!(s.is_equal(more).unwrap(), Some(false));
+    assert_eq!(s.is_equal(b).unwrap(), None);
+    assert_eq!(s.is_less(more).unwrap(), Some(true));
+    assert_eq!(more.is_less(s).unwrap(), Some(false));
+    assert_eq!(s.is_at_most(10).unwrap(), Some(true));
+    assert_eq!(s.is_at_most(b).unwrap(), None);
+    graph.assume_equal(s, b).unwrap();
+    assert_eq!(s.is_equal(b).unwrap(), Some(true));
+    let other = Graph::new("other").unwrap();
+    assert_refused(s.is_equal(other.symbol("S").unwrap()), "rhs is a dim of another graph");
+}
+
+#[test]
 fn ops_have_the_types_that_the_table_says() {
     let graph = graph();
     let x = input(&graph, "x");

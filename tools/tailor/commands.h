@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/tailor/model.h"
+
 namespace tailor {
 
 struct InspectArguments {
@@ -25,11 +27,11 @@ struct RunArguments {
 };
 
 struct CompileArguments {
-  std::string graph;
-  std::string artifact;
+  ModelArguments model;
+  std::string artifact;  // empty: the model's path with .tlr
   std::vector<std::string> targets;
   std::vector<std::string> donated;
-  std::string constants;                   // .npz file of the bytes that the text leaves out; empty: none
+  std::string constants;                   // .npz file of the bytes that a graph's text leaves out; empty: none
   std::optional<uint64_t> constants_seed;  // seed of random values for them
   uint64_t max_versions = 0;               // 0: the default
   bool offer_products = false;
@@ -47,7 +49,10 @@ void Inspect(const InspectArguments& arguments);
 void Run(const RunArguments& arguments);
 // Prints the devices that executables can run on, and why there is no GPU.
 void Devices();
-void CompileText(const CompileArguments& arguments);
+void Compile(const CompileArguments& arguments);
+// Prints the text of a model's graph, or the facts about its dims.
+void PrintText(const ModelArguments& model);
+void PrintFacts(const ModelArguments& model);
 // Replaces the process by tailor-tune, which lies beside the tool: it compiles in ways that the C API does not offer.
 void Tune(const TuneArguments& arguments);
 

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <iostream>
 #include <iterator>
 
 #include "tools/handles.h"
@@ -19,13 +20,30 @@ std::vector<const char*> CStrings(const std::vector<std::string>& strings) {
   return out;
 }
 
+std::string ContentOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open()) throw std::runtime_error("cannot read " + path);
+  return content;
+}
+
+GraphHandle GraphOf(const ModelArguments& model) {
+  return IsOnnx(model.path) ? LoadOnnx(model) : ParseWithConstants(ContentOf(model.path), CompileArguments());
+}
+
+// The path with .tlr in place of its extension.
+std::string ArtifactPath(const std::string& path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  const bool has = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+  return path.substr(0, has ? dot : path.size()) + ".tlr";
+}
+
 }  // namespace
 
-void CompileText(const CompileArguments& arguments) {
-  std::ifstream in(arguments.graph, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open()) throw std::runtime_error("cannot read " + arguments.graph);
-  const GraphHandle graph = ParseWithConstants(text, arguments);
+void Compile(const CompileArguments& arguments) {
+  const GraphHandle graph = IsOnnx(arguments.model.path)
+                                ? LoadOnnx(arguments.model)
+                                : ParseWithConstants(ContentOf(arguments.model.path), arguments);
 
   const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
   tailor_compile_options options;
@@ -42,10 +60,25 @@ void CompileText(const CompileArguments& arguments) {
   options.isolated = arguments.isolated;
   std::string bytes;
   Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
-  std::ofstream out(arguments.artifact, std::ios::binary);
+  const std::string path = arguments.artifact.empty() ? ArtifactPath(arguments.model.path) : arguments.artifact;
+  std::ofstream out(path, std::ios::binary);
   out << bytes;
   out.close();
-  if (!out) throw std::runtime_error("cannot write " + arguments.artifact);
+  if (!out) throw std::runtime_error("cannot write " + path);
+}
+
+void PrintText(const ModelArguments& model) {
+  const char* text = nullptr;
+  const GraphHandle graph = GraphOf(model);
+  Check(tailor_graph_text(graph.get(), &text));
+  std::cout << text;
+}
+
+void PrintFacts(const ModelArguments& model) {
+  const char* text = nullptr;
+  const GraphHandle graph = GraphOf(model);
+  Check(tailor_graph_facts_text(graph.get(), &text));
+  std::cout << text;
 }
 
 }  // namespace tailor

@@ -70,7 +70,7 @@ class Constants {
     for (size_t i = 0; i < std::min(missing_.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + missing_[i];
     if (missing_.size() > kNamed) names += " and " + std::to_string(missing_.size() - kNamed) + " more";
     if (file_) throw std::runtime_error(arguments_.constants + " has no array for constants: " + names);
-    throw std::runtime_error(arguments_.graph + " does not hold the bytes of constants: " + names +
+    throw std::runtime_error(arguments_.model.path + " does not hold the bytes of constants: " + names +
                              "; give them by --constants FILE.npz, or draw them by --random-constants SEED");
   }
 
@@ -83,7 +83,7 @@ class Constants {
     }
     const NamedTensor tensor = file_->Read(name);
     if (tensor.dtype != dtype || tensor.dims != dims) {
-      throw std::runtime_error("constant " + name + " is " + TypeText(dtype, dims) + " in " + arguments_.graph +
+      throw std::runtime_error("constant " + name + " is " + TypeText(dtype, dims) + " in " + arguments_.model.path +
                                ", but " + TypeText(tensor.dtype, tensor.dims) + " in " + arguments_.constants);
     }
     if (size > 0) std::memcpy(data, tensor.bytes.data(), size);

@@ -3,13 +3,28 @@
 //   tailor inspect model.tlr [--json]
 //   tailor run model.tlr --input x=2x3xf32=1,2,3,4,5,6 --input mask=@mask.npy [--output y=@y.npy]
 //   tailor devices
-//   tailor compile graph.txt -o model.tlr [--constants weights.npz] [--target x86-64-v3]
+//   tailor compile model.onnx -o model.tlr --dim batch=1..64 --fixed axes=@axes.npy [--target x86-64-v3]
+//   tailor compile graph.txt -o model.tlr [--constants weights.npz]
+//   tailor import model.onnx
+//   tailor facts model.onnx
 //   tailor tune search --n 768 --k 768
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
 
 #include "tools/tailor/commands.h"
+
+namespace {
+
+void AddModel(CLI::App* verb, tailor::ModelArguments* model) {
+  verb->add_option("model", model->path, "model.onnx, or a graph's text")->required();
+  verb->add_option("--dim", model->dims,
+                   "NAME=N, NAME=MIN..MAX or NAME=EXPRESSION: a dim_param of an ONNX model, or <input>_dim<i>");
+  verb->add_option("--fixed", model->fixed,
+                   "NAME=@file.npy or NAME=2xi64=1,2: an input of an ONNX model that always has this value");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Inspects, runs and makes Tailor artifacts");
@@ -37,9 +52,9 @@ int main(int argc, char** argv) {
   CLI::App* listing = app.add_subcommand("devices", "Lists devices for artifacts, and why there is no GPU");
 
   tailor::CompileArguments compile;
-  CLI::App* compiling = app.add_subcommand("compile", "Compiles a graph from its text");
-  compiling->add_option("graph", compile.graph)->required();
-  compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
+  CLI::App* compiling = app.add_subcommand("compile", "Compiles an ONNX model, or a graph from its text");
+  AddModel(compiling, &compile.model);
+  compiling->add_option("-o,--output", compile.artifact, "the artifact; default: the model's path with .tlr");
   compiling->add_option(
       "--target", compile.targets,
       "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that speed the graph up; for GPUs "
@@ -59,6 +74,14 @@ int main(int argc, char** argv) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   compiling->add_flag("--isolated", compile.isolated, "in a process of its own, where the limit is exact");
 
+  tailor::ModelArguments printed;
+  CLI::App* importing = app.add_subcommand("import", "Prints the text of a model's graph");
+  AddModel(importing, &printed);
+  bool text = true;
+  importing->add_flag("--text", text, "the canonical text (the default)");
+  CLI::App* facts = app.add_subcommand("facts", "Prints what is known of a model's dims: symbols, ranges, equalities");
+  AddModel(facts, &printed);
+
   CLI::App* tuning = app.add_subcommand("tune", "Measures matmuls on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();
 
@@ -67,7 +90,9 @@ int main(int argc, char** argv) {
     if (*inspecting) tailor::Inspect(inspect);
     if (*running) tailor::Run(run);
     if (*listing) tailor::Devices();
-    if (*compiling) tailor::CompileText(compile);
+    if (*compiling) tailor::Compile(compile);
+    if (*importing) tailor::PrintText(printed);
+    if (*facts) tailor::PrintFacts(printed);
     if (*tuning) tailor::Tune({tuning->remaining()});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor: %s\n", failure.what());

@@ -20,6 +20,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -173,6 +174,34 @@ func (d Dim) Select(lhs, rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
 		return C.tailor_dim_select(graph, d.handle, d.graph.dimSizeOf(lhs, "lhs"), d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
+}
+
+// Range is the least and the greatest value in runs that the graph's checks accept, as far as is known from declarations,
+// inputs and assumptions; math.MinInt64 and math.MaxInt64: no bound.
+func (d Dim) Range() (min, max int64) {
+	cMin, cMax := C.int64_t(math.MinInt64), C.int64_t(math.MaxInt64)
+	d.graph.call(func(graph *C.tailor_graph) *C.tailor_status {
+		return C.tailor_dim_range(graph, d.handle, &cMin, &cMax)
+	})
+	return int64(cMin), int64(cMax)
+}
+
+// IsEqual says whether d and rhs are equal in every such run (holds) or in none; not known: unknown, or different from run
+// to run. Equal is a dim that says so in each run.
+func (d Dim) IsEqual(rhs DimSize) (holds, known bool) { return d.compare(rhs, C.TAILOR_DIM_EQUAL) }
+
+// IsLess says the same of d < rhs.
+func (d Dim) IsLess(rhs DimSize) (holds, known bool) { return d.compare(rhs, C.TAILOR_DIM_LESS) }
+
+// IsAtMost says the same of d <= rhs.
+func (d Dim) IsAtMost(rhs DimSize) (holds, known bool) { return d.compare(rhs, C.TAILOR_DIM_AT_MOST) }
+
+func (d Dim) compare(rhs DimSize, relation C.int32_t) (holds, known bool) {
+	result := C.int32_t(-1)
+	d.graph.call(func(graph *C.tailor_graph) *C.tailor_status {
+		return C.tailor_dim_compare(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), relation, &result)
+	})
+	return result == 1, result >= 0
 }
 
 // String is the canonical text, "4*S + 1", or the error if there is none.

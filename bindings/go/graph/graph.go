@@ -69,9 +69,15 @@ func create(text string, function func(*C.char, C.size_t, **C.tailor_graph) *C.t
 	if err := check(function(cText, C.size_t(len(text)), &handle)); err != nil {
 		return nil, err
 	}
-	g := &Graph{handle: handle}
+	return FromC(unsafe.Pointer(handle)), nil
+}
+
+// FromC takes over a tailor_graph* from C code: for front ends, as package onnx is one.
+func FromC(handle unsafe.Pointer) *Graph {
+	g := &Graph{handle: (*C.tailor_graph)(handle)}
+	g.outputs = int(C.tailor_graph_output_count(g.handle))
 	runtime.SetFinalizer(g, (*Graph).Close)
-	return g, nil
+	return g
 }
 
 // Close releases the graph; executables compiled from it stay usable. It may be called twice.

@@ -128,6 +128,40 @@ func TestEqualDimsAreFacts(t *testing.T) {
 	}
 }
 
+func TestFactsOfDimsAreKnownOrNot(t *testing.T) {
+	g := newGraph(t, "facts")
+	s, b := g.Symbol("S", &graph.SymbolOptions{Min: 3, Max: 10}), g.Symbol("B", nil)
+	more := s.Add(graph.Int(1))
+	if min, max := s.Mul(graph.Int(8)).Range(); min != 24 || max != 80 {
+		t.Errorf("8*S is from %d to %d", min, max)
+	}
+	expect := func(holds, known bool) func(bool, bool) {
+		t.Helper()
+		return func(gotHolds, gotKnown bool) {
+			t.Helper()
+			if gotHolds != holds || gotKnown != known {
+				t.Errorf("holds %v, known %v", gotHolds, gotKnown)
+			}
+		}
+	}
+	expect(true, true)(s.IsEqual(s))
+	expect(false, true)(s.IsEqual(more))
+	expect(false, false)(s.IsEqual(b))
+	expect(true, true)(s.IsLess(more))
+	expect(false, true)(more.IsLess(s))
+	expect(true, true)(s.IsAtMost(graph.Int(10)))
+	g.AssumeEqual(s, b)
+	expect(true, true)(s.IsEqual(b))
+	expect(false, false)(s.IsEqual(newGraph(t, "other").Symbol("S", nil)))
+	assertError(t, g.Err(), tailor.InvalidArgument, "rhs is a dim of another graph")
+	if min, max := s.Range(); min != math.MinInt64 || max != math.MaxInt64 {
+		t.Errorf("after an error from %d to %d", min, max)
+	}
+	if _, known := (graph.Dim{}).IsEqual(nil); known {
+		t.Error("the zero Dim has facts")
+	}
+}
+
 func TestOpsHaveTheTypesThatTheTableSays(t *testing.T) {
 	g := newGraph(t, "ops")
 	x := newInput(g, "x")

@@ -83,6 +83,19 @@ func TestBranchIsChosenByItsCondition(t *testing.T) {
 	assertClose(t, "halved", runSession(t, session, filled(t, []int64{1}), data)[0], []float64{1, 2, 3})
 	assertClose(t, "negated", runSession(t, session, filled(t, []int64{0}), data)[0], []float64{-2, -4, -6})
 
+	text, err := halved.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := graph.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parsed.Close()
+	if results := g.If(i.Gt(graph.Number(0)), []graph.Value{i, x}, parsed, negated, nil); len(results) != 1 {
+		t.Errorf("there are %d results of a branch from a text", len(results))
+	}
+
 	failed := region(t, func(g *graph.Graph, i, x graph.Value) { outputAll(g, x.Softmax(7)) })
 	if results := g.If(i, []graph.Value{i, x}, failed, negated, nil); len(results) != 1 {
 		t.Errorf("there are %d results", len(results))

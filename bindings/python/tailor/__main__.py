@@ -1,23 +1,37 @@
 """Command line: python -m tailor compile model.onnx -o model.tlr
 
-compile, import (the graph's text) and facts (what is known of its shapes) read ONNX models; they need the `onnx`
-package and libtailor.so. Dim sizes: --dim batch=1..64 (a range), --dim batch=8 (fixed)."""
+compile, import (the graph's text) and facts (what is known of its shapes) read ONNX models; they need libtailor_onnx.so.
+Dim sizes: --dim batch=1..64 (a range), --dim batch=8 (fixed), --dim "seq=2*S" (an expression)."""
 import argparse
 import os
 import sys
 
+import numpy
+
 import tailor
+import tailor.onnx
 
 
 def dims(texts):
-    """{name: dim} of NAME=N and NAME=MIN..MAX."""
+    """{name: dim} of NAME=N, NAME=MIN..MAX and NAME=EXPRESSION."""
     out = {}
     for text in texts:
         name, _, extent = text.partition("=")
         low, dots, high = extent.partition("..")
-        if not name or not low.isdigit() or (dots and not high.isdigit()):
-            raise SystemExit(f'--dim "{text}" is neither NAME=N nor NAME=MIN..MAX')
-        out[name] = tailor.symbol(name, min=int(low), max=int(high)) if dots else int(low)
+        if not name or not extent or (dots and not (low.isdigit() and high.isdigit())):
+            raise SystemExit(f'--dim "{text}" is neither NAME=N, NAME=MIN..MAX nor NAME=EXPRESSION')
+        out[name] = tailor.symbol(name, min=int(low), max=int(high)) if dots else extent
+    return out
+
+
+def fixed(texts):
+    """{name: array} of NAME=@FILE.npy."""
+    out = {}
+    for text in texts:
+        name, mark, path = text.partition("=@")
+        if not name or not path:
+            raise SystemExit(f'--fixed "{text}" is not NAME=@FILE.npy')
+        out[name] = numpy.load(path)
     return out
 
 
@@ -65,8 +79,10 @@ def parser():
                        ("facts", "prints the symbols, ranges and equalities")):
         command = commands.add_parser(name, help=text)
         command.add_argument("model", help="an .onnx file")
-        command.add_argument("--dim", action="append", default=[], metavar="NAME=N|NAME=MIN..MAX",
+        command.add_argument("--dim", action="append", default=[], metavar="NAME=N|NAME=MIN..MAX|NAME=EXPRESSION",
                              help="the size or range of a dim_param, or of <input>_dim<i>")
+        command.add_argument("--fixed", action="append", default=[], metavar="NAME=@FILE.npy",
+                             help="an input that always has this value; the graph then has no such input")
         if name == "compile":
             command.add_argument("-o", "--output", help="the artifact (default: the model's name with .tlr)")
             command.add_argument("--target", action="append", default=[],
@@ -82,11 +98,7 @@ def parser():
 def main(arguments=None):
     options = parser().parse_args(arguments)
     try:
-        import tailor.onnx
-    except ModuleNotFoundError as error:
-        raise SystemExit(f"reading models needs the {error.name} package: pip install onnx") from None
-    try:
-        graph = tailor.onnx.load(options.model, dims=dims(options.dim))
+        graph = tailor.onnx.load(options.model, dims=dims(options.dim), fixed=fixed(options.fixed))
         if options.command == "compile":
             compile_model(graph, options)
         else:

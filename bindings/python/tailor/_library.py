@@ -214,7 +214,8 @@ _COMPILER_PLAIN = {
 }
 
 
-def _find(name):
+def find(name):
+    """The path of a library of Tailor's."""
     package = pathlib.Path(__file__).resolve().parent
     configured = os.environ.get("TAILOR_LIBRARY_DIR")
     places = [pathlib.Path(configured)] if configured else [package, package.parents[2] / "build" / "lib"]
@@ -226,7 +227,7 @@ def _find(name):
 
 def product_provider(name):
     """The address of the table of libtailor_NAME.so."""
-    function = getattr(ctypes.CDLL(str(_find(f"libtailor_{name}.so"))), f"tailor_{name}_product_provider")
+    function = getattr(ctypes.CDLL(str(find(f"libtailor_{name}.so"))), f"tailor_{name}_product_provider")
     function.restype = c_void_p
     return function()
 
@@ -244,7 +245,7 @@ def _declare(library, fallible, plain):
 @functools.lru_cache(maxsize=None)
 def runtime():
     """libtailor_runtime.so, loaded RTLD_GLOBAL so that the compiler library binds to this copy."""
-    return _declare(ctypes.CDLL(str(_find("libtailor_runtime.so")), mode=ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
+    return _declare(ctypes.CDLL(str(find("libtailor_runtime.so")), mode=ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
 
 
 @functools.lru_cache(maxsize=None)
@@ -253,7 +254,7 @@ def compiler():
     runtime()
     from . import _ops
     try:
-        path = _find("libtailor.so")
+        path = find("libtailor.so")
     except ImportError as missing:
         raise ImportError(f"building and compiling graphs needs the compiler library: {missing}") from None
     fallible = {name: [_integers.ARGUMENTS.get(argument, argument) for argument in arguments]

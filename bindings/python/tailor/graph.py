@@ -138,6 +138,13 @@ class Graph(GraphOps, Layers):
         graph._create("tailor_graph_parse", text)
         return graph
 
+    @classmethod
+    def of_handle(cls, handle):
+        """The graph of a _handles.Handle that a front end's library made; it is released with the graph."""
+        graph = cls.__new__(cls)
+        graph._own(handle)
+        return graph
+
     def input(self, name, dtype, shape):
         """Adds an input. `shape` has dims, integers, and names of symbols with default options."""
         dims, rank = self._dims(shape)
@@ -304,10 +311,13 @@ class Graph(GraphOps, Layers):
         return self._text("tailor_dim_text", self._dim(dim))
 
     def _create(self, function, text):
+        handle = _handles.Handle()
+        check(getattr(_library.compiler(), function)(*_convert.utf8(text), byref(handle)))
+        self._own(handle)
+
+    def _own(self, handle):
         self._library = _library.compiler()
         self._awaited = _handles.Awaited(self._library)  # for what calls back
-        handle = _handles.Handle()
-        check(getattr(self._library, function)(*_convert.utf8(text), byref(handle)))
         self._handle = handle.own(self._library.tailor_graph_release)
         self._symbols = {}
 

@@ -120,7 +120,12 @@ impl Graph {
         let mut raw = ptr::null_mut();
         // SAFETY: the text is valid for the call.
         check(unsafe { function(chars(argument), argument.len(), &mut raw) })?;
-        Ok(Graph { raw, busy: Cell::new(false) })
+        Ok(Graph::of(raw))
+    }
+
+    /// Takes over a live graph.
+    pub(crate) fn of(raw: *mut sys::tailor_graph) -> Graph {
+        Graph { raw, busy: Cell::new(false) }
     }
 
     fn add_constant(
@@ -196,7 +201,7 @@ impl Memory {
     }
 }
 
-unsafe extern "C" fn release<O>(owner: *mut c_void) {
+pub(crate) unsafe extern "C" fn release<O>(owner: *mut c_void) {
     let owner = Box::from_raw(owner as *mut O);
     // Nothing may unwind into the library.
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owner))).is_err() {

@@ -1,5 +1,6 @@
 //! Loads and runs artifacts that the Tailor compiler saved. Needs only `libtailor_runtime.so`.
 //! With the feature `compiler` the module `graph` builds and compiles graphs; that needs `libtailor.so` too.
+//! With the feature `onnx` the module `onnx` makes graphs from ONNX models; that needs `libtailor_onnx.so` as well.
 //!
 //! ```no_run
 //! let executable = tailor::Executable::load("model.tlr")?;
@@ -13,6 +14,8 @@ mod device;
 mod load;
 #[cfg(feature = "compiler")]
 pub mod graph;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 pub mod sys;
 
 use std::any::Any;

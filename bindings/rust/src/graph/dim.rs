@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, RangeInclusive, Sub};
 
 use super::{chars, sys, Graph};
 use crate::Result;
@@ -170,6 +170,36 @@ impl<'g> Dim<'g> {
     pub fn select(self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         let (lhs, rhs) = (self.graph.dim_size(lhs.into())?, self.graph.dim_size(rhs.into())?);
         self.graph.new_dim(|graph, out| unsafe { sys::tailor_dim_select(graph, self.handle, lhs, rhs, out) })
+    }
+
+    /// The least and the greatest value in runs that the graph's checks accept, as far as is known from declarations, inputs
+    /// and assumptions; `i64::MIN` and `i64::MAX`: no bound.
+    pub fn range(self) -> Result<RangeInclusive<i64>> {
+        let (mut min, mut max) = (0, 0);
+        self.graph.call(|graph| unsafe { sys::tailor_dim_range(graph, self.handle, &mut min, &mut max) })?;
+        Ok(min..=max)
+    }
+
+    /// Whether the two are equal in every such run (`Some(true)`) or in none (`Some(false)`); `None`: unknown, or different
+    /// from run to run. See [`equal`](Dim::equal) for a dim that says so in each run.
+    pub fn is_equal(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
+        self.compare(rhs.into(), sys::DIM_EQUAL)
+    }
+
+    /// The same for `self < rhs`.
+    pub fn is_less(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
+        self.compare(rhs.into(), sys::DIM_LESS)
+    }
+
+    /// The same for `self <= rhs`.
+    pub fn is_at_most(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
+        self.compare(rhs.into(), sys::DIM_AT_MOST)
+    }
+
+    fn compare(self, rhs: DimSize, relation: i32) -> Result<Option<bool>> {
+        let (rhs, mut result) = (self.graph.dim_size(rhs)?, -1);
+        self.graph.call(|graph| unsafe { sys::tailor_dim_compare(graph, self.handle, rhs, relation, &mut result) })?;
+        Ok(if result < 0 { None } else { Some(result != 0) })
     }
 
     /// The canonical text: `4*S + 1`.

@@ -73,6 +73,11 @@ pub struct tailor_compile_options {
     pub worker: *const c_char,
 }
 
+/// Relations of `tailor_dim_compare`.
+pub const DIM_EQUAL: i32 = 0;
+pub const DIM_LESS: i32 = 1;
+pub const DIM_AT_MOST: i32 = 2;
+
 /// One of `tailor_dim_add` to `tailor_dim_equal`.
 pub type DimFunction = unsafe extern "C" fn(*mut tailor_graph, u64, u64, *mut u64) -> *mut tailor_status;
 
@@ -116,6 +121,14 @@ extern "C" {
         rhs: u64,
         what: *const c_char,
         size: usize,
+    ) -> *mut tailor_status;
+    pub fn tailor_dim_range(graph: *mut tailor_graph, dim: u64, min: *mut i64, max: *mut i64) -> *mut tailor_status;
+    pub fn tailor_dim_compare(
+        graph: *mut tailor_graph,
+        lhs: u64,
+        rhs: u64,
+        relation: i32,
+        result: *mut i32,
     ) -> *mut tailor_status;
 
     pub fn tailor_graph_input(

@@ -1,0 +1,92 @@
+// Imports the nodes of an ONNX model into graphs.
+#ifndef TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_
+#define TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/frontend/builder.h"
+#include "bindings/onnx/operators.h"
+#include "bindings/onnx/proto.h"
+#include "bindings/onnx/scope.h"
+#include "bindings/onnx/tensor_data.h"
+
+namespace tailor::onnx {
+
+struct ImportOptions {
+  std::map<std::string, frontend::SymbolRange, std::less<>> symbols;  // ranges of named symbols
+  // Text of the dim (frontend/dim_text.h) for each dim_param, or "<input>_dim<i>" for a dim without one. Others are
+  // symbols of their names.
+  std::map<std::string, std::string, std::less<>> dims;
+  std::map<std::string, frontend::Array, std::less<>> fixed;  // inputs that always have these elements
+};
+
+using FunctionKey = std::pair<std::string_view, std::string_view>;  // domain and name
+
+// What all graphs of one model share.
+struct ModelImport {
+  const ModelProto& proto;
+  const ImportOptions& options;
+  TensorData data;
+  std::map<FunctionKey, const FunctionProto*> functions;
+  int subgraphs = 0;  // made so far
+};
+
+// Imports into one builder: the model's graph, or a region's.
+class GraphImporter {
+ public:
+  // `regions`: loops and branches around the graph.
+  GraphImporter(ModelImport& model, frontend::Builder& builder, int regions = 0);
+
+  frontend::Builder& builder() const { return builder_; }
+  ModelImport& model() const { return model_; }
+  int regions() const { return regions_; }
+  // Whether a symbol is of an input's dims, rather than a size that data gives.
+  bool SizesInputs(const frontend::Dim& symbol) const;
+
+  // The model's inputs, nodes and outputs.
+  void ImportModel();
+  // An initializer or attribute as a tensor. Errors of an initializer name it.
+  frontend::Tensor Constant(const TensorProto& proto);
+  frontend::Tensor Initializer(const TensorProto& proto);
+  // Imports nodes into `scope`, each after those that it reads. Afterwards `scope` may lack constants that only nodes
+  // read: those not in `outputs`.
+  void ImportNodes(const std::vector<NodeProto>& nodes, const std::vector<std::string_view>& outputs,
+                   const Opsets& opsets, Scope& scope, int depth);
+  // The outputs of one node with these operands.
+  Tensors ImportNode(const NodeProto& node, Tensors inputs, const Opsets& opsets, const Scope& scope, int depth);
+  // The outputs of a subgraph whose inputs are in `scope`.
+  Tensors ImportSubgraph(const GraphProto& graph, const Opsets& opsets, Scope& scope, int depth);
+
+ private:
+  frontend::Tensor Input(const ValueInfo& input);
+  frontend::Dim InputDim(const ValueInfo& input, size_t index);
+  void CheckOptions() const;  // fails for names that the model does not have
+  frontend::Dim SymbolNamed(const std::string& name);
+  Tensors CallFunction(const FunctionProto& function, const NodeProto& node, const Tensors& inputs,
+                       const Opsets& opsets, int depth);
+  Tensors CallOperator(const NodeProto& node, Tensors inputs, const Opsets& opsets, const Scope& scope, int depth);
+
+  ModelImport& model_;
+  frontend::Builder& builder_;
+  int regions_;
+  std::map<std::string, frontend::Dim, std::less<>> symbols_;
+};
+
+// Outer names that a node reads, those of its subgraphs too.
+std::vector<std::string_view> ReadsOf(const NodeProto& node);
+// Outer names that a subgraph reads.
+std::vector<std::string_view> FreeNames(const GraphProto& graph);
+// The nodes, each after those that it reads. Fails for cycles, unknown names and names that are computed twice.
+std::vector<const NodeProto*> Ordered(const std::vector<NodeProto>& nodes, const Scope& scope);
+// Fails if the model needs operators that are not supported, naming all of them.
+void CheckOperators(const ModelImport& model);
+// All operators of the model that are not supported, with the numbers of their nodes.
+std::string UnsupportedOperators(const ModelImport& model);
+
+}  // namespace tailor::onnx
+
+#endif  // TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_

@@ -1,0 +1,55 @@
+#include "bindings/onnx/indexing.h"
+
+#include <string>
+
+#include "bindings/frontend/error.h"
+#include "bindings/frontend/ops.h"
+
+namespace tailor::onnx {
+
+using frontend::Dim;
+using frontend::Dims;
+using frontend::Shape;
+using frontend::Tensor;
+
+Tensor AsIndex(const Tensor& tensor) { return tensor.dtype() == DType::kI32 ? tensor : Cast(tensor, DType::kI64); }
+
+Tensor WrappedIndex(const Tensor& index, const Dim& size) {
+  return Select(index < 0, index + index.builder().Number(size), index);
+}
+
+Tensor Position(frontend::Builder& builder, const Shape& shape, int axis) {
+  const int rank = static_cast<int>(shape.size());
+  if (axis < 0 || axis >= rank) {
+    frontend::Fail("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+  }
+  Shape dims(static_cast<size_t>(rank - axis), 1);
+  dims[0] = shape[static_cast<size_t>(axis)];
+  return Iota(builder, dims, 0, DType::kI64);
+}
+
+Tensor FlatGather(const Tensor& x, const Shape& shape, const std::vector<Tensor>& indices, const Shape& out) {
+  if (indices.empty() || indices.size() > shape.size()) {
+    frontend::Fail(std::to_string(indices.size()) + " indices for rank " + std::to_string(shape.size()));
+  }
+  const auto split = shape.begin() + static_cast<std::ptrdiff_t>(indices.size());
+  Tensor linear = indices[0];
+  for (size_t i = 1; i < indices.size(); ++i) linear = linear * x.builder().Number(shape[i]) + indices[i];
+  Shape flat(split, shape.end());
+  flat.insert(flat.begin(), x.builder().dims().Product(Shape(shape.begin(), split)));
+  return Gather(Reshape(x, flat), Broadcast(linear, out), 0);
+}
+
+Tensor StepsBefore(const Tensor& start, const Tensor& end, const Tensor& step) {
+  const Tensor span = end - start;
+  if (step.array() != nullptr) {
+    const int64_t number = step.array()->integer(0);
+    if (number == 1) return Max(span, 0);
+    return number > 0 ? Max((span + (number - 1)) / number, 0) : Max((-span + (-(number + 1))) / (-step), 0);
+  }
+  const Tensor whole = span / step, rest = span - whole * step;
+  const Tensor more = Ne(rest, 0) & Eq(rest < 0, step < 0);
+  return Max(whole + Cast(more, DType::kI64), 0);
+}
+
+}  // namespace tailor::onnx

@@ -1,0 +1,391 @@
+// Branches and loops: If, Loop, Scan.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bindings/frontend/loop.h"
+#include "bindings/frontend/region.h"
+#include "bindings/onnx/graph_importer.h"
+#include "bindings/onnx/node.h"
+
+namespace tailor::onnx {
+namespace {
+
+using frontend::Closure;
+using frontend::Dim;
+using frontend::Element;
+using frontend::Fail;
+using frontend::LoopResults;
+using frontend::LoopStep;
+using frontend::NamedTensor;
+using frontend::Region;
+using frontend::Tensor;
+
+constexpr int kMaxRegions = 6;  // loops and branches around one another
+// A body is imported until the dims that it changes are known, which multiplies where loops nest.
+constexpr int kMaxSubgraphs = 2000;
+
+// What subgraphs see: where their node stands.
+struct Place {
+  GraphImporter& importer;
+  const Opsets& opsets;
+  const Scope& scope;
+  int depth;
+};
+
+Place PlaceOf(const Node& node) { return {node.importer(), node.opsets(), node.scope(), node.depth()}; }
+
+std::vector<std::string_view> NamesReadBy(const std::vector<const GraphProto*>& graphs) {
+  std::set<std::string_view> names;
+  for (const GraphProto* graph : graphs) {
+    for (std::string_view name : FreeNames(*graph)) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<NamedTensor> Found(const std::vector<std::string_view>& names, const Scope& scope) {
+  std::vector<NamedTensor> found;
+  for (std::string_view name : names) {
+    const Tensor* tensor = scope.Find(name);
+    found.push_back({std::string(name), tensor == nullptr ? Tensor() : *tensor});
+  }
+  return found;
+}
+
+void CheckRoomForRegion(const Place& place) {
+  if (place.importer.regions() >= kMaxRegions) {
+    frontend::Unsupported("loops and branches nest deeper than " + std::to_string(kMaxRegions));
+  }
+}
+
+// Imports a subgraph into a region. `scope` has its inputs; what it reads is added from `captured`, the tensors of the
+// closure, which begin with `names`.
+Tensors ImportInto(Region& region, const Place& place, const GraphProto& graph,
+                   const std::vector<std::string_view>& names, const std::vector<Tensor>& captured, Scope& scope) {
+  ModelImport& model = place.importer.model();
+  if (++model.subgraphs > kMaxSubgraphs) {
+    frontend::Unsupported("loops and branches that nest take more than " + std::to_string(kMaxSubgraphs) +
+                          " graphs to import");
+  }
+  const std::vector<std::string_view> reads = NamesReadBy({&graph});
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::binary_search(reads.begin(), reads.end(), names[i])) scope.Set(names[i], captured[i]);
+  }
+  GraphImporter importer(model, region.builder(), place.importer.regions() + 1);
+  return importer.ImportSubgraph(graph, place.opsets, scope, place.depth + 1);
+}
+
+// ---- If
+
+// The condition of a branch, if constants and facts on dims decide it.
+std::optional<bool> Decided(const Node& node, const Tensor& condition) {
+  if (const frontend::Array* array = condition.array()) {
+    if (array->size() != 1) Fail("its condition has " + std::to_string(array->size()) + " elements");
+    return array->number(0) != 0;
+  }
+  if (condition.elements() == nullptr || condition.elements()->size() != 1) return std::nullopt;
+  const Element& element = condition.elements()->front();
+  if (!element.is_dim()) return std::nullopt;
+  const frontend::DimRange range = node.dims().Range(element.dim);
+  if (range.min > 0 || range.max < 0) return true;
+  if (range.min == 0 && range.max == 0) return false;
+  return std::nullopt;
+}
+
+std::string Joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Fails because the branches return different ranks: names the dims or inputs that decide the condition.
+[[noreturn]] void FailForRanks(const Node& node, int then_rank, int else_rank) {
+  const std::string what = "the rank of what the branches return";
+  const Tensor& condition = node[0];
+  if (condition.computed() || condition.array() != nullptr || !condition.elements()->front().is_dim()) {
+    node.DependsOnData(condition, what);
+  }
+  const Dim& dim = condition.elements()->front().dim;
+  std::set<std::string> names;
+  frontend::Sources origins;
+  bool from_data = false;
+  for (const Dim& symbol : node.dims().Symbols(dim)) {
+    names.insert(node.dims().Text(symbol));
+    const std::optional<frontend::Sources> origin = node.builder().OriginOf(symbol);
+    if (!origin) continue;
+    from_data = true;
+    origins.insert(origin->begin(), origin->end());
+  }
+  if (from_data) node.DependsOnData(condition.WithSources(origins), what);
+  const std::string sizes = Joined(names);
+  frontend::Unsupported(what + ", " + std::to_string(then_rank) + " or " + std::to_string(else_rank) +
+                        ", depends on the dim size" + (names.size() > 1 ? "s " : " ") + sizes + ": the condition is " +
+                        node.dims().Text(dim) + "; load with dims= that give " + sizes +
+                        " a fixed size or a range that decides it");
+}
+
+Tensors If(const Node& node) {
+  const GraphProto &then_branch = node.Graph("then_branch"), &else_branch = node.Graph("else_branch");
+  if (const std::optional<bool> decided = Decided(node, node[0])) {
+    Scope scope(&node.scope());
+    return node.importer().ImportSubgraph(*decided ? then_branch : else_branch, node.opsets(), scope, node.depth() + 1);
+  }
+  const Place place = PlaceOf(node);
+  CheckRoomForRegion(place);
+  const std::vector<std::string_view> names = NamesReadBy({&then_branch, &else_branch});
+  const Closure closure(node.builder(), Found(names, node.scope()));
+  Region then_region(closure, "then"), else_region(closure, "else");
+  Scope then_scope, else_scope;
+  const Tensors ones = ImportInto(then_region, place, then_branch, names, then_region.Capture(), then_scope);
+  const Tensors others = ImportInto(else_region, place, else_branch, names, else_region.Capture(), else_scope);
+  for (size_t i = 0; i < std::min(ones.size(), others.size()); ++i) {
+    if (ones[i].rank() != others[i].rank()) FailForRanks(node, ones[i].rank(), others[i].rank());
+  }
+  return AppendIf(node.ScalarOf(node[0]), then_region, ones, else_region, others);
+}
+
+// ---- Loop
+
+// Whether a subgraph returns as `output` what it gets as `source`.
+bool Returns(const GraphProto& graph, std::string_view output, std::string_view source) {
+  std::map<std::string_view, std::string_view> copies;
+  for (const NodeProto& node : graph.nodes) {
+    const bool copy = node.op_type == "Identity" && node.domain.empty();
+    if (copy && node.inputs.size() == 1 && node.outputs.size() == 1) copies.emplace(node.outputs[0], node.inputs[0]);
+  }
+  for (size_t i = 0; i <= copies.size(); ++i) {
+    if (output == source) return true;
+    const auto copy = copies.find(output);
+    if (copy == copies.end()) return false;
+    output = copy->second;
+  }
+  return false;
+}
+
+// A scalar in the rank that a body declares: 0, or 1 with one element.
+Tensor InRankOf(const ValueInfo& info, const Tensor& scalar) {
+  return info.has_shape && info.dims.size() == 1 ? frontend::Reshape(scalar, {1}) : scalar;
+}
+
+std::optional<Element> TripsOf(const Node& node, const Tensor& limit) {
+  if (!limit) return std::nullopt;
+  const Tensor scalar = node.ScalarOf(limit);
+  const auto parts = node.builder().Parts(scalar);
+  if (!parts || parts->size() != 1) Fail(std::string("its trip count is ") + NameOf(limit.dtype()));
+  return (*parts)[0];
+}
+
+// A Loop's states: those that the body returns unchanged are none, and what is known of them is known inside.
+struct LoopStates {
+  std::vector<size_t> kept, changed;
+};
+
+LoopStates StatesOf(const GraphProto& body, size_t count) {
+  LoopStates states;
+  for (size_t i = 0; i < count; ++i) {
+    const bool kept = Returns(body, body.outputs[1 + i].name, body.inputs[2 + i].name);
+    (kept ? states.kept : states.changed).push_back(i);
+  }
+  return states;
+}
+
+void CheckLoopBody(const Node& node, const GraphProto& body, size_t count) {
+  const bool fits = body.inputs.size() == 2 + count && body.outputs.size() >= 1 + count &&
+                    node.outputs() < static_cast<int64_t>(body.outputs.size());
+  if (fits) return;
+  Fail("its body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) +
+       " outputs for " + std::to_string(count) + " states");
+}
+
+Tensors Loop(const Node& node) {
+  const GraphProto& body = node.Graph("body");
+  const Place place = PlaceOf(node);
+  CheckRoomForRegion(place);
+  const Tensors initial(node.all().begin() + std::min(node.inputs(), 2), node.all().end());
+  CheckLoopBody(node, body, initial.size());
+  const LoopStates states = StatesOf(body, initial.size());
+  const std::vector<std::string_view> names = NamesReadBy({&body});
+  std::vector<NamedTensor> seen = Found(names, node.scope());
+  for (size_t i : states.kept) seen.push_back({std::string(body.inputs[2 + i].name), initial[i]});
+  std::vector<std::string> labels = {std::string(body.inputs[0].name)};
+  Tensors changed;
+  for (size_t i : states.changed) {
+    labels.emplace_back(body.inputs[2 + i].name);
+    changed.push_back(initial[i]);
+  }
+  const auto build = [&](Region& region, const Tensors& captured, const Tensor& iteration, const Tensors& before) {
+    Scope scope;
+    const Tensor going = region.builder().Scalar(DType::kBool, 1);
+    scope.Set(body.inputs[0].name, InRankOf(body.inputs[0], iteration));
+    scope.Set(body.inputs[1].name, InRankOf(body.inputs[1], going));
+    for (size_t i = 0; i < states.kept.size(); ++i) {
+      scope.Set(body.inputs[2 + states.kept[i]].name, captured[names.size() + i]);
+    }
+    for (size_t i = 0; i < before.size(); ++i) scope.Set(body.inputs[2 + states.changed[i]].name, before[i]);
+    const Tensors outputs = ImportInto(region, place, body, names, captured, scope);
+    LoopStep step{outputs[0], {}, {}};
+    for (size_t i : states.changed) step.states.push_back(outputs[1 + i]);
+    for (size_t i = 1 + initial.size(); i < outputs.size(); ++i) step.rows.push_back(outputs[i]);
+    return step;
+  };
+  const Closure closure(node.builder(), std::move(seen), changed);
+  const Tensor condition = node[1] ? node.ScalarOf(node[1]) : Tensor();
+  const LoopResults results =
+      frontend::AppendLoop({closure, std::move(labels), changed, build, TripsOf(node, node[0]), condition, {}});
+  Tensors outputs = initial;
+  for (size_t i = 0; i < results.states.size(); ++i) outputs[states.changed[i]] = results.states[i];
+  outputs.insert(outputs.end(), results.rows.begin(), results.rows.end());
+  return outputs;
+}
+
+// ---- Scan
+
+// One entry for each scanned operand or result. Directions: 1 is from the last to the first.
+struct ScanOptions {
+  std::vector<int64_t> input_axes, input_directions, output_axes, output_directions;
+};
+
+// An attribute with one integer for each of `count`; 0 by default.
+std::vector<int64_t> Each(const Node& node, const char* name, size_t count) {
+  std::vector<int64_t> values = node.Ints(name, std::vector<int64_t>(count, 0));
+  if (values.size() != count) {
+    Fail(std::string(name) + " has " + std::to_string(values.size()) + " entries, not " + std::to_string(count));
+  }
+  return values;
+}
+
+// The number of states, for `operands` states and scanned operands.
+size_t ScanStates(const Node& node, size_t operands) {
+  const GraphProto& body = node.Graph("body");
+  const int64_t scanned = node.Int("num_scan_inputs");
+  const bool fits = scanned >= 1 && scanned <= static_cast<int64_t>(operands) && operands == body.inputs.size() &&
+                    body.outputs.size() >= operands - static_cast<size_t>(scanned) &&
+                    node.outputs() <= static_cast<int64_t>(body.outputs.size());
+  if (fits) return operands - static_cast<size_t>(scanned);
+  Fail("its body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) +
+       " outputs for " + std::to_string(operands) + " operands, " + std::to_string(scanned) + " of them scanned");
+}
+
+// A stack of rows along another axis than the first.
+Tensor Moved(const Node& node, const Tensor& rows, int64_t axis) {
+  axis = node.Axis(axis, rows.rank());
+  std::vector<int64_t> order;
+  for (int i = 1; i < rows.rank(); ++i) order.push_back(i);
+  order.insert(order.begin() + axis, 0);
+  return frontend::Transpose(rows, order).With(rows.narrow());
+}
+
+// The size of the scanned axes.
+Dim ScanLength(const Node& node, const Tensors& scanned, std::vector<int64_t>* axes) {
+  std::optional<Dim> length;
+  for (size_t i = 0; i < scanned.size(); ++i) {
+    (*axes)[i] = node.Axis((*axes)[i], scanned[i].rank());
+    const Dim& dim = scanned[i].dim(static_cast<int>((*axes)[i]));
+    if (!length) length = dim;
+    if (*length != dim) scanned[i].builder().dims().AssumeEqual(*length, dim);
+  }
+  return *length;
+}
+
+// One scan. `node` gives the body; `place`, to whose builder the operands belong, is where it is appended.
+Tensors ScanAt(const Node& node, const Place& place, const Tensors& operands, ScanOptions options) {
+  CheckRoomForRegion(place);
+  const GraphProto& body = node.Graph("body");
+  const size_t count = ScanStates(node, operands.size());
+  const Tensors states(operands.begin(), operands.begin() + static_cast<int64_t>(count));
+  const Tensors scanned(operands.begin() + static_cast<int64_t>(count), operands.end());
+  const Dim length = ScanLength(node, scanned, &options.input_axes);
+  const std::vector<std::string_view> names = NamesReadBy({&body});
+  std::vector<NamedTensor> seen = Found(names, place.scope);
+  std::vector<std::string> labels = {"iteration"};
+  for (size_t i = 0; i < count; ++i) labels.emplace_back(body.inputs[i].name);
+  for (size_t i = 0; i < scanned.size(); ++i) seen.push_back({std::string(body.inputs[count + i].name), scanned[i]});
+  const auto build = [&](Region& region, const Tensors& captured, const Tensor& iteration, const Tensors& before) {
+    Scope scope;
+    for (size_t i = 0; i < count; ++i) scope.Set(body.inputs[i].name, before[i]);
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      Tensor index = iteration;
+      if (options.input_directions[i] != 0) {
+        frontend::Dims& dims = region.builder().dims();
+        index = region.builder().Number(dims.Sub(region.Inner(length), 1)) - iteration;
+      }
+      const Tensor& all = captured[names.size() + i];
+      scope.Set(body.inputs[count + i].name, Gather(all, index, options.input_axes[i]).With(all.narrow()));
+    }
+    const Tensors outputs = ImportInto(region, place, body, names, captured, scope);
+    const auto rows = outputs.begin() + static_cast<int64_t>(count);
+    return LoopStep{Tensor(), {outputs.begin(), rows}, {rows, outputs.end()}};
+  };
+  std::set<size_t> reversed;
+  for (size_t i = 0; i < options.output_directions.size(); ++i) {
+    if (options.output_directions[i] != 0) reversed.insert(i);
+  }
+  const Closure closure(place.importer.builder(), std::move(seen), states);
+  const LoopResults results =
+      frontend::AppendLoop({closure, std::move(labels), states, build, Element(length), {}, reversed});
+  Tensors outputs = results.states;
+  for (size_t i = 0; i < results.rows.size(); ++i) {
+    outputs.push_back(Moved(node, results.rows[i], options.output_axes[i]));
+  }
+  return outputs;
+}
+
+Tensors Scan(const Node& node) {
+  const size_t states = ScanStates(node, node.all().size());
+  const size_t inputs = node.all().size() - states, outputs = node.Graph("body").outputs.size() - states;
+  return ScanAt(node, PlaceOf(node), node.all(),
+                {Each(node, "scan_input_axes", inputs), Each(node, "scan_input_directions", inputs),
+                 Each(node, "scan_output_axes", outputs), Each(node, "scan_output_directions", outputs)});
+}
+
+// One scan for each batch: the first dim of every operand and result.
+Tensors ScanBatches(const Node& node) {
+  if (node[0]) frontend::Unsupported("lengths for each batch are not supported");
+  const Place place = PlaceOf(node);
+  CheckRoomForRegion(place);
+  const Tensors operands(node.all().begin() + std::min(node.inputs(), 1), node.all().end());
+  const size_t states = ScanStates(node, operands.size());
+  const size_t inputs = operands.size() - states, outputs = node.Graph("body").outputs.size() - states;
+  const ScanOptions options = {std::vector<int64_t>(inputs, 0), Each(node, "directions", inputs),
+                               std::vector<int64_t>(outputs, 0), std::vector<int64_t>(outputs, 0)};
+  const std::vector<std::string_view> names = NamesReadBy({&node.Graph("body")});
+  std::vector<NamedTensor> seen = Found(names, node.scope());
+  const Dim batches = operands[0].dim(0);
+  for (const Tensor& operand : operands) {
+    if (operand.dim(0) != batches) node.dims().AssumeEqual(batches, operand.dim(0));
+    seen.push_back({"operand", operand});
+  }
+  const auto build = [&](Region& region, const Tensors& captured, const Tensor& iteration, const Tensors&) {
+    Scope scope;
+    for (size_t i = 0; i < names.size(); ++i) scope.Set(names[i], captured[i]);
+    Tensors entries;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Tensor& all = captured[names.size() + i];
+      entries.push_back(Gather(all, iteration, 0).With(all.narrow()));
+    }
+    GraphImporter importer(place.importer.model(), region.builder(), place.importer.regions() + 1);
+    return LoopStep{Tensor(), {}, ScanAt(node, {importer, place.opsets, scope, place.depth + 1}, entries, options)};
+  };
+  const Closure closure(node.builder(), std::move(seen));
+  return frontend::AppendLoop({closure, {"batch"}, {}, build, Element(batches), {}, {}}).rows;
+}
+
+constexpr OperatorRow kOperators[] = {
+    {"", "If", 1, "cond", "outputs*", "else_branch:graph! then_branch:graph!", If},
+    {"", "Loop", 1, "M? cond? v_initial*", "v_final_and_scan_outputs*", "body:graph!", Loop},
+    {"", "Scan", 8, "sequence_lens? initial_state_and_scan_inputs*", "final_state_and_scan_outputs*",
+     "body:graph! directions:ints num_scan_inputs:int!", ScanBatches},
+    {"", "Scan", 9, "initial_state_and_scan_inputs*", "final_state_and_scan_outputs*",
+     "body:graph! num_scan_inputs:int! scan_input_axes:ints scan_input_directions:ints scan_output_axes:ints "
+     "scan_output_directions:ints",
+     Scan},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ControlOperators() { return kOperators; }
+
+}  // namespace tailor::onnx

@@ -1,0 +1,237 @@
+// Conv and ConvTranspose.
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings/onnx/convolution.h"
+#include "bindings/onnx/node.h"
+#include "bindings/onnx/operators.h"
+
+namespace tailor::onnx {
+
+namespace {
+
+using frontend::Dim;
+using frontend::Dims;
+using frontend::Fail;
+using frontend::Shape;
+using frontend::Tensor;
+using Ints = std::vector<int64_t>;
+
+Tensors Conv(const Node& node) {
+  const Shape sizes = SpatialDims(node[1]);
+  if (node.Has("kernel_shape")) {
+    const Ints kernel = node.Ints("kernel_shape");
+    if (Shape(kernel.begin(), kernel.end()) != sizes) Fail("kernel_shape differs from the weight's shape");
+  }
+  return {Convolution(node, node[0], node[1], node.Int("group"), node[2])};
+}
+
+// A transposed convolution: each input is multiplied with the weight [C, M / groups, K...], and the products add up
+// where they overlap, `strides` apart.
+struct Transposed {
+  Tensor x, weight;
+  int64_t groups;
+  Shape kernel;
+  Ints strides, dilations;
+  // Cut off before and after each dim of the full result; then `extra` is added after it.
+  Shape before, after;
+  Ints extra;
+
+  size_t rank() const { return strides.size(); }
+  const Dim& size(size_t i) const { return x.shape()[i + 2]; }
+};
+
+// `count` integers of at least `min`, and in 31 bits.
+Ints ListOf(const Node& node, const char* name, size_t count, int64_t min) {
+  Ints values = node.Ints(name, Ints(count, min));
+  if (values.size() != count) {
+    Fail(std::to_string(values.size()) + " " + name + " for " + std::to_string(count) + " dims");
+  }
+  for (int64_t value : values) {
+    if (value < min || value > frontend::kLargestDim) Fail(std::string(name) + " has " + std::to_string(value));
+  }
+  return values;
+}
+
+// Sets `before` and `after` so that the result has the sizes `wanted`.
+void CutTo(const Node& node, const Shape& wanted, Transposed& conv) {
+  Dims& dims = node.dims();
+  const bool upper = node.String("auto_pad") == "SAME_UPPER";
+  for (size_t i = 0; i < conv.rank(); ++i) {
+    const Dim reach = dims.Add(dims.Mul(dims.Sub(conv.kernel[i], 1), conv.dilations[i]), 1 + conv.extra[i]);
+    const Dim full = dims.Add(dims.Mul(dims.Sub(conv.size(i), 1), conv.strides[i]), reach);
+    const Dim total = dims.Sub(full, wanted[i]);
+    const Dim cut = dims.Max(total, 0);  // what is missing, not cut, is added behind
+    const Dim half = dims.FloorDiv(cut, 2);
+    conv.before.push_back(upper ? half : dims.Sub(cut, half));
+    conv.after.push_back(dims.Sub(total, conv.before[i]));
+  }
+}
+
+void SetCuts(const Node& node, Transposed& conv) {
+  const size_t rank = conv.rank();
+  const std::string mode = node.String("auto_pad");
+  Shape wanted;
+  if (node.Has("output_shape")) {
+    const Ints shape = node.Ints("output_shape");
+    if (shape.size() < rank) Fail("output_shape has " + std::to_string(shape.size()) + " sizes");
+    wanted.assign(shape.end() - static_cast<std::ptrdiff_t>(rank), shape.end());
+  } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    for (size_t i = 0; i < rank; ++i) wanted.push_back(node.dims().Mul(conv.size(i), conv.strides[i]));
+  } else {
+    const Ints pads = node.Ints("pads", Ints(2 * rank, 0));
+    if (pads.size() != 2 * rank) Fail(std::to_string(pads.size()) + " pads for " + std::to_string(rank) + " dims");
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+    conv.before.assign(pads.begin(), middle);
+    conv.after.assign(middle, pads.end());
+    return;
+  }
+  CutTo(node, wanted, conv);
+}
+
+// [groups, C / groups, M / groups]: how the first two dims of the weight split.
+Shape SplitChannels(const Node& node, const Transposed& conv) {
+  return {conv.groups, node.dims().FloorDiv(conv.weight.dim(0), conv.groups), conv.weight.dim(1)};
+}
+
+Tensor Backwards(const Tensor& x, const Ints& axes) {
+  Shape starts(x.shape().size(), 0);
+  Ints steps(x.shape().size(), 1);
+  for (int64_t axis : axes) {
+    const auto at = static_cast<size_t>(axis);
+    starts[at] = x.builder().dims().Sub(x.shape()[at], 1);
+    steps[at] = -1;
+  }
+  return Slice(x, starts, x.shape(), steps);
+}
+
+// The weight [C, M / groups, K...] as [M strides..., C / groups, taps...]: a channel for each phase of the strides.
+// `rest`: zeros that fill up the last taps.
+Tensor PhaseWeight(const Node& node, const Transposed& conv, const Ints& taps, const Shape& rest) {
+  Dims& dims = node.dims();
+  const auto rank = static_cast<int64_t>(conv.rank());
+  Shape high = {0, 0}, split = SplitChannels(node, conv), shape;
+  high.insert(high.end(), rest.begin(), rest.end());
+  const Dim inner = split[1];
+  Ints of_taps, permutation = {0, 2};
+  Dim channels = dims.Mul(conv.groups, conv.weight.dim(1));
+  for (int64_t i = 0; i < rank; ++i) {
+    const auto at = static_cast<size_t>(i);
+    split.insert(split.end(), {taps[at], conv.strides[at]});
+    channels = dims.Mul(channels, conv.strides[at]);
+    of_taps.push_back(3 + 2 * i);
+    permutation.push_back(4 + 2 * i);
+  }
+  permutation.push_back(1);
+  permutation.insert(permutation.end(), of_taps.begin(), of_taps.end());
+  shape = {channels, inner};
+  shape.insert(shape.end(), taps.begin(), taps.end());
+  const Tensor padded = Pad(conv.weight, 0, Shape(high.size(), 0), high);
+  return Reshape(Transpose(Backwards(Reshape(padded, split), of_taps), permutation), shape);
+}
+
+// [N, M strides..., D...] as [N, M, D * stride...].
+Tensor Interleaved(const Node& node, const Transposed& conv, const Tensor& phases) {
+  Dims& dims = node.dims();
+  const size_t rank = conv.rank();
+  const Dim batch = phases.dim(0), outputs = dims.Mul(conv.groups, conv.weight.dim(1));
+  Shape apart = {batch, outputs}, joined = {batch, outputs};
+  apart.insert(apart.end(), conv.strides.begin(), conv.strides.end());
+  apart.insert(apart.end(), phases.shape().begin() + 2, phases.shape().end());
+  Ints permutation = {0, 1};
+  for (size_t i = 0; i < rank; ++i) {
+    permutation.push_back(static_cast<int64_t>(rank + 2 + i));
+    permutation.push_back(static_cast<int64_t>(2 + i));
+    joined.push_back(dims.Mul(phases.shape()[2 + i], conv.strides[i]));
+  }
+  return Reshape(Transpose(Reshape(phases, apart), permutation), joined);
+}
+
+// A convolution with a channel for each phase: outputs a stride apart have the same taps. Phases then take turns.
+Tensor InPhases(const Node& node, const Transposed& conv) {
+  Dims& dims = node.dims();
+  const size_t rank = conv.rank();
+  Ints taps;
+  Shape rest, missing = {0, 0}, starts = {0, 0}, wanted;
+  WindowOptions window;
+  for (size_t i = 0; i < rank; ++i) {
+    const Dim count = dims.CeilDiv(conv.kernel[i], conv.strides[i]);
+    taps.push_back(count.number());
+    rest.push_back(dims.Sub(dims.Mul(count, conv.strides[i]), conv.kernel[i]));
+    window.pads.push_back(count.number() - 1);
+  }
+  for (size_t i = 0; i < rank; ++i) window.pads.push_back(window.pads[i]);
+  const Tensor weight = PhaseWeight(node, conv, taps, rest);
+  Tensor full = Interleaved(node, conv, Convolution(node, conv.x, weight, conv.groups, Tensor(), window));
+  for (size_t i = 0; i < rank; ++i) {
+    missing.push_back(dims.Max(dims.Sub(dims.Sub(conv.extra[i], conv.after[i]), rest[i]), 0));
+    starts.push_back(conv.before[i]);
+  }
+  full = Pad(full, 0, Shape(missing.size(), 0), missing);
+  wanted = {full.dim(0), full.dim(1)};
+  for (size_t i = 0; i < rank; ++i) {
+    const Dim last = dims.Mul(dims.Sub(conv.size(i), 1), conv.strides[i]);
+    const Dim end = dims.Sub(dims.Add(dims.Add(last, conv.kernel[i]), conv.extra[i]), conv.after[i]);
+    wanted.push_back(dims.Sub(end, conv.before[i]));
+  }
+  return Slice(full, starts, wanted);
+}
+
+// Zeros between the inputs, then a convolution with the weight backwards.
+Tensor BetweenZeros(const Node& node, const Transposed& conv) {
+  Dims& dims = node.dims();
+  const auto rank = static_cast<int64_t>(conv.rank());
+  Shape low = {0, 0}, high = {0, 0}, split = SplitChannels(node, conv);
+  Shape swapped = {dims.Mul(split[0], split[2]), split[1]};
+  Ints interior = {0, 0}, permutation = {0, 2, 1}, spatial;
+  for (int64_t i = 0; i < rank; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const Dim reach = dims.Mul(dims.Sub(conv.kernel[at], 1), conv.dilations[at]);
+    low.push_back(dims.Sub(reach, conv.before[at]));
+    high.push_back(dims.Add(dims.Sub(reach, conv.after[at]), conv.extra[at]));
+    interior.push_back(conv.strides[at] - 1);
+    permutation.push_back(3 + i);
+    spatial.push_back(2 + i);
+  }
+  split.insert(split.end(), conv.kernel.begin(), conv.kernel.end());
+  swapped.insert(swapped.end(), conv.kernel.begin(), conv.kernel.end());
+  const Tensor backwards = Reshape(Backwards(conv.weight, spatial), split);
+  const Tensor weight = Reshape(Transpose(backwards, permutation), swapped);
+  WindowOptions window;
+  window.dilations = conv.dilations;
+  return Convolution(node, Pad(conv.x, 0, low, high, interior), weight, conv.groups, Tensor(), window);
+}
+
+Tensors ConvTranspose(const Node& node) {
+  Transposed conv{node[0], node[1], node.Int("group"), SpatialDims(node[1]), {}, {}, {}, {}, {}};
+  const size_t rank = SpatialDims(conv.x).size();
+  if (conv.kernel.size() != rank) Fail("the weight has another rank than the input");
+  if (conv.groups < 1) Fail(std::to_string(conv.groups) + " groups");
+  conv.strides = ListOf(node, "strides", rank, 1);
+  conv.dilations = ListOf(node, "dilations", rank, 1);
+  conv.extra = ListOf(node, "output_padding", rank, 0);
+  SetCuts(node, conv);
+  const auto known = [](const Dim& dim) { return dim.known(); };
+  const bool splits = rank <= 2 && std::all_of(conv.kernel.begin(), conv.kernel.end(), known) &&
+                      std::all_of(conv.after.begin(), conv.after.end(), known);  // of eight dims at most
+  const bool in_phases = splits && conv.strides != Ints(rank, 1) && conv.dilations == Ints(rank, 1);
+  const Tensor out = in_phases ? InPhases(node, conv) : BetweenZeros(node, conv);
+  return {node[2] ? out + PerChannel(node[2], out.rank()) : out};
+}
+
+constexpr OperatorRow kConvolutionOperators[] = {
+    {"", "Conv", 1, "X W B?", "Y",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", Conv},
+    {"", "ConvTranspose", 1, "X W B?", "Y",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints output_padding:ints output_shape:ints "
+     "pads:ints strides:ints",
+     ConvTranspose},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> ConvolutionOperators() { return kConvolutionOperators; }
+
+}  // namespace tailor::onnx

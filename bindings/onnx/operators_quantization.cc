@@ -1,0 +1,204 @@
+// Quantized tensors: integers or narrow floats with a scale and a zero point.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bindings/frontend/error.h"
+#include "bindings/frontend/evaluate.h"
+#include "bindings/frontend/narrow.h"
+#include "bindings/onnx/convolution.h"
+#include "bindings/onnx/data_types.h"
+#include "bindings/onnx/matmul.h"
+#include "bindings/onnx/node.h"
+#include "bindings/onnx/operators.h"
+
+namespace tailor::onnx {
+namespace {
+
+using frontend::Array;
+using frontend::Fail;
+using frontend::Narrow;
+using frontend::ReduceOp;
+using frontend::Shape;
+using frontend::Tensor;
+
+// [C] as [C, 1...], with `behind` dims of 1; one element as rank 0.
+Tensor AlongDim(const Tensor& part, int behind) {
+  if (part.dim(0).is(1)) return Reshape(part, {});
+  Shape shape(static_cast<size_t>(1 + std::max(behind, 0)), 1);
+  shape[0] = part.dim(0);
+  return Reshape(part, shape);
+}
+
+// Constant blocks, repeated for a constant x that is not empty.
+Tensor RepeatedConstant(const Tensor& x, const Tensor& part, int axis, int64_t block) {
+  for (int i = 0; i < x.rank(); ++i) {
+    const int64_t size = x.dim(i).number(), given = part.dim(i).number();
+    if (i == axis ? (size - 1) / block >= given : size != given) Fail("a scale or zero point does not fit its operand");
+  }
+  std::vector<int64_t> blocks(static_cast<size_t>(x.dim(axis).number()));
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<int64_t>(i) / block;
+  return x.builder().Constant(EvaluateGather(*part.array(), Array::Integers(blocks), axis));
+}
+
+// Blocks of part [B...], each repeated `block` times along the axis, cut to the shape of x.
+Tensor Repeated(const Node& node, const Tensor& x, const Tensor& part, int axis, int64_t block) {
+  if (part.rank() != x.rank()) {
+    Fail("a scale or zero point has rank " + std::to_string(part.rank()) + ", not " + std::to_string(x.rank()));
+  }
+  const bool constant = x.array() != nullptr && x.array()->size() > 0 && part.array() != nullptr;
+  if (constant) return RepeatedConstant(x, part, axis, block);
+  const auto at = static_cast<size_t>(axis);
+  Shape apart = part.shape(), repeated, joined = part.shape();
+  apart.insert(apart.begin() + axis + 1, 1);
+  repeated = apart;
+  repeated[at + 1] = block;
+  joined[at] = node.dims().Mul(joined[at], block);
+  const Tensor whole = Reshape(Broadcast(Reshape(part, apart), repeated), joined);
+  return Slice(whole, Shape(joined.size(), 0), x.shape());
+}
+
+// A scale or zero point as it broadcasts over x: one, one for each index of the axis, or one for each block.
+Tensor PerAxis(const Node& node, const Tensor& x, const Tensor& part) {
+  const int64_t block = node.Int("block_size", 0);
+  if (block < 0) Fail("block_size is " + std::to_string(block));
+  if (part.rank() == 0 || (block == 0 && part.rank() == 1 && part.dim(0).is(1))) return Reshape(part, {});
+  const auto axis = static_cast<int>(node.Axis(node.Int("axis", 1), x.rank()));
+  if (block > 0) return Repeated(node, x, part, axis, block);
+  if (part.rank() != 1) Fail("a scale or zero point has rank " + std::to_string(part.rank()) + ", not 0 or 1");
+  return AlongDim(part, x.rank() - 1 - axis);
+}
+
+// saturate(round(x) + zero); `zero` may be absent.
+Tensor Quantized(const Tensor& x, const Tensor& zero, DType dtype) {
+  const Tensor whole = Round(x);
+  return Cast(zero ? whole + Cast(zero, whole.dtype()) : whole, dtype);
+}
+
+Tensor Quantized(const Tensor& x, const Tensor& zero, Narrow type) {
+  Tensor whole = Round(x);
+  if (zero) whole = whole + Cast(zero, whole.dtype());
+  const auto [least, greatest] = LimitsOf(type);
+  return Cast(Max(Min(whole, greatest), least), StorageOf(type)).With(type);
+}
+
+Tensors QuantizeLinear(const Node& node) {
+  const Tensor &x = node[0], &zero = node[2];
+  Narrow narrow = Narrow::kNone;
+  DType dtype = DType::kU8;
+  if (zero) {
+    narrow = zero.narrow();
+    dtype = zero.dtype();
+  } else if (const int64_t type = node.Int("output_dtype", 0); type != 0) {
+    narrow = NarrowOfDataType(type);
+    if (narrow == Narrow::kNone) dtype = DTypeOfDataType(type);
+  }
+  const bool is_wide = x.dtype() == DType::kF32 || x.dtype() == DType::kF64;
+  const Tensor wide = is_wide ? x : Cast(Decode(x), DType::kF32);
+  const Tensor scaled = wide / Cast(PerAxis(node, x, Decode(node[1])), wide.dtype());
+  const Tensor offset = zero ? PerAxis(node, x, Decode(zero)) : Tensor();
+  if (IsNarrowFloat(narrow)) {
+    const Tensor shifted = offset ? scaled + Cast(offset, scaled.dtype()) : scaled;
+    return {Encode(shifted, narrow, node.Int("saturate", 1) != 0)};
+  }
+  return {narrow == Narrow::kNone ? Quantized(scaled, offset, dtype) : Quantized(scaled, offset, narrow)};
+}
+
+Tensors DequantizeLinear(const Node& node) {
+  const Tensor &x = node[0], &zero = node[2];
+  const Tensor scale = Decode(node[1]);
+  const DType numbers = IsNarrowFloat(x.narrow()) ? DType::kF32 : DType::kI32;
+  Tensor shifted = Cast(Decode(x), numbers);
+  if (zero) shifted = shifted - Cast(PerAxis(node, x, Decode(zero)), numbers);
+  const Tensor out = Cast(shifted, DType::kF32) * Cast(PerAxis(node, x, scale), DType::kF32);
+  return {Cast(out, node.Int("output_dtype", 0) == 0 ? scale.dtype() : node.TypeOf("output_dtype"))};
+}
+
+Tensors DynamicQuantizeLinear(const Node& node) {
+  const Tensor& x = node[0];
+  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const Tensor high = Max(Reduce(ReduceOp::kMax, x, axes), 0.0);
+  const Tensor low = Min(Reduce(ReduceOp::kMin, x, axes), 0.0);
+  const Tensor scale = (high - low) / 255.0;
+  const Tensor zero = Quantized(-low / scale, Tensor(), DType::kU8);
+  return {Quantized(x / scale, zero, DType::kU8), scale, zero};
+}
+
+// A scale or zero point: one number, a list for a dim that `behind` others follow, or a tensor that broadcasts.
+Tensor Spread(const Tensor& part, int behind) { return part.rank() == 1 ? AlongDim(part, behind) : part; }
+
+// x - zero in i32; `zero` may be absent.
+Tensor Shifted(const Tensor& x, const Tensor& zero, int behind) {
+  const Tensor value = Cast(x, DType::kI32);
+  return zero ? value - Cast(Spread(zero, behind), DType::kI32) : value;
+}
+
+// saturate(round(total * x / y * weight) + zero) of an i32 total and the scales x, weight and y.
+Tensor Requantized(const Tensor& total, const Tensor& x, const Tensor& weight, const Tensor& y, const Tensor& zero) {
+  const Tensor scale = Cast(x, DType::kF32) * Cast(weight, DType::kF32) / Cast(y, DType::kF32);
+  return Quantized(Cast(total, DType::kF32) * scale, Spread(zero, 1), zero.dtype());
+}
+
+Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
+  return BatchedMatmul(Shifted(a, a_zero, 1), Shifted(b, b_zero, 0));
+}
+
+Tensors MatMulInteger(const Node& node) { return {IntegerProduct(node[0], node[2], node[1], node[3])}; }
+
+// Rows of a and columns of b may have their own scales.
+Tensors QLinearMatMul(const Node& node) {
+  const Tensor &a_scale = node[1], &b_scale = node[4], &y_scale = node[6];
+  const Tensor product = IntegerProduct(node[0], node[2], node[3], node[5]);
+  return {Requantized(product, Spread(a_scale, 1), Spread(b_scale, 0), Spread(y_scale, 1), node[7])};
+}
+
+Tensor IntegerConvolution(const Node& node, const Tensor& x, const Tensor& x_zero, const Tensor& weight,
+                          const Tensor& weight_zero) {
+  const Tensor shifted = Shifted(weight, weight_zero, weight.rank() - 1);
+  return Convolution(node, Shifted(x, x_zero, 0), shifted, node.Int("group"), Tensor());
+}
+
+Tensors ConvInteger(const Node& node) { return {IntegerConvolution(node, node[0], node[2], node[1], node[3])}; }
+
+// Output channels may have their own scales.
+Tensors QLinearConv(const Node& node) {
+  const Tensor &x = node[0], &x_scale = node[1], &weight_scale = node[4], &y_scale = node[6], &bias = node[8];
+  Tensor total = IntegerConvolution(node, x, node[2], node[3], node[5]);
+  if (bias) total = total + PerChannel(bias, x.rank());
+  const Tensor weight_spread = Spread(weight_scale, x.rank() - 2);
+  return {Requantized(total, Spread(x_scale, 0), weight_spread, Spread(y_scale, 0), node[7])};
+}
+
+constexpr auto kReads = OperatorRow::Narrow::kReads;
+constexpr OperatorRow kRows[] = {
+    {"", "ConvInteger", 10, "x w x_zero_point? w_zero_point?", "y",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", ConvInteger},
+    {"", "DequantizeLinear", 10, "x x_scale x_zero_point?", "y", "", DequantizeLinear, kReads},
+    {"", "DequantizeLinear", 13, "x x_scale x_zero_point?", "y", "axis:int=1", DequantizeLinear, kReads},
+    {"", "DequantizeLinear", 21, "x x_scale x_zero_point?", "y", "axis:int=1 block_size:int=0", DequantizeLinear,
+     kReads},
+    {"", "DequantizeLinear", 23, "x x_scale x_zero_point?", "y", "axis:int=1 block_size:int=0 output_dtype:int=0",
+     DequantizeLinear, kReads},
+    {"", "DynamicQuantizeLinear", 11, "x", "y y_scale y_zero_point", "", DynamicQuantizeLinear},
+    {"", "MatMulInteger", 10, "A B a_zero_point? b_zero_point?", "Y", "", MatMulInteger},
+    {"", "QLinearConv", 10, "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?", "y",
+     "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", QLinearConv},
+    {"", "QLinearMatMul", 10, "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point", "y", "",
+     QLinearMatMul},
+    {"", "QuantizeLinear", 10, "x y_scale y_zero_point?", "y", "", QuantizeLinear, kReads},
+    {"", "QuantizeLinear", 13, "x y_scale y_zero_point?", "y", "axis:int=1", QuantizeLinear, kReads},
+    {"", "QuantizeLinear", 19, "x y_scale y_zero_point?", "y", "axis:int=1 saturate:int=1", QuantizeLinear, kReads},
+    {"", "QuantizeLinear", 21, "x y_scale y_zero_point?", "y",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 saturate:int=1", QuantizeLinear, kReads},
+    {"", "QuantizeLinear", 23, "x y_scale y_zero_point?", "y",
+     "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", QuantizeLinear, kReads},
+};
+
+}  // namespace
+
+std::span<const OperatorRow> QuantizationOperators() { return kRows; }
+
+}  // namespace tailor::onnx

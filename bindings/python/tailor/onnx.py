@@ -1,0 +1,187 @@
+"""ONNX models as Tailor graphs. Needs libtailor_onnx.so, and no other package.
+
+    batch = tailor.symbol("batch", max=64, likely=[1, 8])
+    graph = tailor.onnx.load("model.onnx", dims={"batch": batch})
+    executable = graph.compile()
+
+Every dim_param of the inputs becomes a symbol of its name, every unnamed dim one called <input>_dim<i>.
+"""
+import ctypes
+import functools
+import operator
+import os
+from ctypes import POINTER, Structure, byref, c_char_p, c_int64, c_size_t, c_uint64, c_void_p
+
+import numpy
+
+from . import _convert, _handles, _library
+from . import errors as _errors
+from .dims import Expression, Symbol
+from .graph import Graph
+
+__all__ = ["DependsOnData", "ModelError", "Unsupported", "load", "operators"]
+
+
+class ModelError(Exception):
+    """A model that cannot be imported: the node, input or initializer at fault (may be "") and the reason."""
+
+    def __init__(self, reason, node=""):
+        super().__init__(f"{node}: {reason}" if node else reason)
+        self.reason = reason
+        self.node = node
+
+    def __reduce__(self):  # Exception's own would call this with the joined text
+        return type(self), (self.reason, self.node), self.__dict__
+
+
+class Unsupported(ModelError):
+    """A valid model that Tailor does not support."""
+
+
+class DependsOnData(Unsupported):
+    """A shape, axis or the like that only running gives; `inputs` are the model's inputs that it comes from."""
+
+    def __init__(self, reason, node="", inputs=frozenset()):
+        super().__init__(reason, node)
+        self.inputs = inputs
+
+
+_NeedsFixed = ctypes.CFUNCTYPE(None, c_void_p, POINTER(ctypes.c_char), c_size_t)
+
+
+class _Symbol(Structure):
+    _fields_ = [("name", c_char_p), ("name_size", c_size_t), ("min", c_int64), ("max", c_int64),
+                ("multiple_of", c_int64), ("likely", POINTER(c_int64)), ("likely_count", c_size_t)]
+
+
+class _Dim(Structure):
+    _fields_ = [("name", c_char_p), ("name_size", c_size_t), ("text", c_char_p), ("text_size", c_size_t)]
+
+
+class _Fixed(Structure):
+    _fields_ = [("name", c_char_p), ("name_size", c_size_t), ("tensor", _library.Tensor)]
+
+
+class _COptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("symbols", POINTER(_Symbol)), ("symbol_count", c_size_t),
+                ("dims", POINTER(_Dim)), ("dim_count", c_size_t), ("fixed", POINTER(_Fixed)), ("fixed_count", c_size_t),
+                ("needs_fixed", _NeedsFixed), ("user", c_void_p), ("directory", c_char_p), ("directory_size", c_size_t)]
+
+
+@functools.lru_cache(maxsize=None)
+def _onnx():
+    """libtailor_onnx.so."""
+    _library.compiler()
+    library = ctypes.CDLL(str(_library.find("libtailor_onnx.so")))
+    library.tailor_onnx_load.argtypes = [c_char_p, c_size_t, POINTER(_COptions), POINTER(_handles.Handle)]
+    library.tailor_onnx_load_memory.argtypes = [c_char_p, c_size_t, c_void_p, c_void_p, POINTER(_COptions),
+                                                POINTER(_handles.Handle)]
+    library.tailor_onnx_load.restype = library.tailor_onnx_load_memory.restype = c_void_p
+    library.tailor_onnx_operators.argtypes, library.tailor_onnx_operators.restype = [], c_char_p
+    return library
+
+
+def operators():
+    """The operators that load() knows, with their versions and attributes: docs/onnx-operators.md."""
+    return _onnx().tailor_onnx_operators().decode()
+
+
+def load(model, dims=None, fixed=None):
+    """The graph of a model: a path, the file's bytes, or an onnx.ModelProto.
+
+    dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use.
+    fixed: for an input the array that it always has: shapes, axes and the like that compilation has to know; it is
+    then no input of the graph.
+    External data is read from below the folder of a model given by path. Weights stay in the mapped file, which must not
+    change while the graph or an executable of it is in use. Raises ModelError, naming the node, and its subclass
+    Unsupported for what is valid but not supported."""
+    options = _Options(dims or {}, fixed or {})
+    handle = _handles.Handle()
+    if isinstance(model, (str, os.PathLike)):
+        path = os.fspath(model)
+        path = path if isinstance(path, bytes) else path.encode()
+        status = _onnx().tailor_onnx_load(path, len(path), byref(options.c), byref(handle))
+    else:
+        data = model.SerializeToString() if hasattr(model, "SerializeToString") else bytes(model)
+        status = _onnx().tailor_onnx_load_memory(data, len(data), None, None, byref(options.c), byref(handle))
+    try:
+        _library.check(status)
+    except _errors.Error as error:
+        raise _raised(error, options.needed) from None
+    return Graph.of_handle(handle)
+
+
+def _raised(error, needed):
+    """The exception of a failed load."""
+    if error.code == "NOT_FOUND":
+        return FileNotFoundError(error.message)
+    if error.code not in ("INVALID_ARGUMENT", "UNIMPLEMENTED"):
+        return error
+    reason = error.message.removeprefix(f"{error.node}: ") if error.node else error.message
+    if needed:
+        return DependsOnData(reason, error.node, frozenset(needed))
+    return (Unsupported if error.code == "UNIMPLEMENTED" else ModelError)(reason, error.node)
+
+
+class _Options:
+    """The C options of one load; keeps what they point to."""
+
+    def __init__(self, dims, fixed):
+        symbols, self.needed = {}, []
+        texts = {name: _named(f'dim "{name}"', _text, dim, symbols).encode() for name, dim in dims.items()}
+        self._arrays = {name: _named(f'input "{name}"', numpy.require, array, None, ["C", "A"])
+                        for name, array in fixed.items()}
+        self._callback = _NeedsFixed(lambda user, name, size: self.needed.append(ctypes.string_at(name, size).decode()))
+        self.c = _COptions(ctypes.sizeof(_COptions))
+        self.c.symbols, self.c.symbol_count = _array(_Symbol, map(self._symbol, symbols.values()))
+        self.c.dims, self.c.dim_count = _array(_Dim, (_Dim(*_convert.utf8(name), text, len(text))
+                                                      for name, text in texts.items()))
+        self.c.fixed, self.c.fixed_count = _array(_Fixed, (_Fixed(*_convert.utf8(name), _named(f'input "{name}"', _tensor, array))
+                                                           for name, array in self._arrays.items()))
+        self.c.needs_fixed = self._callback
+
+    @staticmethod
+    def _symbol(symbol):
+        likely, count = _convert.i64s(symbol.likely, "likely")
+        return _Symbol(*_convert.utf8(symbol.name), _convert.i64(symbol.min, "min"), _convert.i64(symbol.max, "max"),
+                       _convert.i64(symbol.multiple_of, "multiple_of"), likely, count)
+
+
+def _named(label, function, *arguments):
+    """function(*arguments), whose errors name `label`."""
+    try:
+        return function(*arguments)
+    except (TypeError, ValueError) as error:
+        raise ModelError(str(error), label) from error
+
+
+def _array(kind, items):
+    items = list(items)
+    return (kind * len(items))(*items), len(items)
+
+
+def _tensor(array):
+    tensor = _library.Tensor(ctypes.sizeof(_library.Tensor), array.__array_interface__["data"][0], array.nbytes,
+                             _convert.array_code(array), array.ndim)
+    for i, dim in enumerate(array.shape[:_library.MAX_RANK]):
+        tensor.dims[i] = dim
+    return tensor
+
+
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*"}
+
+
+def _text(dim, symbols):
+    """The text of a dim; adds its symbols by name."""
+    if isinstance(dim, Symbol):
+        if symbols.setdefault(dim.name, dim) is not dim:
+            raise ValueError(f'two symbols have the name "{dim.name}"')
+        return dim.name
+    if isinstance(dim, Expression):
+        lhs, rhs = (_text(operand, symbols) for operand in dim.operands)
+        sign = _OPERATORS.get(dim.operation)
+        return f"({lhs} {sign} {rhs})" if sign else f"{dim.operation}({lhs}, {rhs})"
+    if isinstance(dim, str):
+        return dim
+    number = operator.index(dim)
+    return str(number) if number >= 0 else f"(0 - {-number})"

@@ -39,7 +39,7 @@ void ForEachDivision(const DimExpr& e, const std::function<void(const DimExpr::A
 class NodeObligations {
  public:
   NodeObligations(const Graph& graph, NodeId id, std::vector<Obligation>* out)
-      : graph_(graph), node_(graph.node(id)), out_(out), where_(NodeText(graph, id)) {}
+      : graph_(graph), node_(graph.node(id)), out_(out), location_(NodeText(graph, id)) {}
 
   void Append() {
     switch (InfoOf(node_.op).shape) {
@@ -79,10 +79,10 @@ class NodeObligations {
     return absl::StrCat(row[last].name, "[", i - last, "]");
   }
 
-  void Add(Relation relation, const DimExpr& lhs, const DimExpr& rhs, std::string lhs_what, std::string rhs_what,
-           std::string topic) {
-    out_->push_back(
-        {relation, lhs, rhs, where_, std::move(lhs_what), std::move(rhs_what), std::move(topic), node_.name});
+  void Add(Relation relation, const DimExpr& lhs, const DimExpr& rhs, std::string lhs_description,
+           std::string rhs_description, std::string requirement) {
+    out_->push_back({relation, lhs, rhs, location_, std::move(lhs_description), std::move(rhs_description),
+                     std::move(requirement), node_.name});
   }
 
   // Broadcasts the operands' dims, aligned to the last dim, without the last `skip` ones.
@@ -94,14 +94,14 @@ class NodeObligations {
       if (rank > result.size()) result.insert(result.begin(), rank - result.size(), DimExpr(1));
       for (size_t d = 0; d < rank; ++d) {
         DimExpr& dim_size = result[result.size() - rank + d];
-        std::string topic = absl::StrCat("broadcast of ", kind, "s");
-        std::string what = absl::StrCat(kind, " ", d, " of ", OperandName(i));
+        std::string requirement = absl::StrCat("broadcast of ", kind, "s");
+        std::string description = absl::StrCat(kind, " ", d, " of ", OperandName(i));
         size_t missing = result.size() - operand(0).size() + skip;  // leading dims that operand 0 lacks
         if (i == 1 && result.size() - rank + d >= missing) {
           std::string before = absl::StrCat(kind, " ", result.size() - rank + d - missing, " of ", OperandName(0));
-          Add(Relation::kBroadcasts, dim_size, shape[d], before, what, topic);
+          Add(Relation::kBroadcasts, dim_size, shape[d], before, description, requirement);
         } else if (i > 1) {
-          Add(Relation::kBroadcasts, shape[d], dim_size, what, "of the operands before it", topic);
+          Add(Relation::kBroadcasts, shape[d], dim_size, description, "of the operands before it", requirement);
         }
         dim_size = DimExpr::Bcast(dim_size, shape[d]);
       }
@@ -114,9 +114,10 @@ class NodeObligations {
     NonNegative(to, "target dim ");
     for (size_t d = 0; d < from.size(); ++d) {
       const DimExpr& target = to[to.size() - from.size() + d];
-      std::string what = absl::StrCat("dim ", d, " of ", OperandName(0));
-      Add(Relation::kBroadcasts, from[d], target, what, "the target", "broadcast to the target");
-      Add(Relation::kEqual, DimExpr::Bcast(from[d], target), target, what, "the target", "broadcast to the target");
+      std::string description = absl::StrCat("dim ", d, " of ", OperandName(0));
+      Add(Relation::kBroadcasts, from[d], target, description, "the target", "broadcast to the target");
+      Add(Relation::kEqual, DimExpr::Bcast(from[d], target), target, description, "the target",
+          "broadcast to the target");
     }
   }
 
@@ -193,16 +194,16 @@ class NodeObligations {
     Broadcast(2, "batch dim");
   }
 
-  void NonNegative(const Shape& shape, absl::string_view what) {
+  void NonNegative(const Shape& shape, absl::string_view description) {
     for (size_t d = 0; d < shape.size(); ++d) {
-      Add(Relation::kAtLeast, shape[d], 0, absl::StrCat(what, d), "the bound", "dim sizes");
+      Add(Relation::kAtLeast, shape[d], 0, absl::StrCat(description, d), "the bound", "dim sizes");
     }
   }
 
   const Graph& graph_;
   const Node& node_;
   std::vector<Obligation>* out_;
-  std::string where_;
+  std::string location_;
 };
 
 std::string Expression(const DimExpr& e, const Graph& graph) {
@@ -227,11 +228,11 @@ absl::string_view Never(Relation relation) {
 std::vector<Obligation> CollectDivisors(const Graph& graph) {
   std::vector<Obligation> all;
   std::set<DimExpr> seen;
-  const auto add = [&](const DimExpr& e, const std::string& where, const std::string& node) {
+  const auto add = [&](const DimExpr& e, const std::string& location, const std::string& node) {
     ForEachDivision(e, [&](const DimExpr::Atom& atom) {
       if (!seen.insert(atom.rhs).second) return;
       const std::string division = graph.DimText(DimExpr::Make(atom.kind, atom.lhs, atom.rhs));
-      all.push_back({Relation::kAtLeast, atom.rhs, 1, where, absl::StrCat("divisor of ", division), "the bound",
+      all.push_back({Relation::kAtLeast, atom.rhs, 1, location, absl::StrCat("divisor of ", division), "the bound",
                      "divisors", node});
     });
   };
@@ -263,8 +264,8 @@ std::vector<Obligation> CollectObligations(const Graph& graph) {
   std::vector<Obligation> all;
   for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
     const bool equal = relation == Assumption::Relation::kEqual;
-    const std::string where = !what.empty() ? what : equal ? "assumed equality" : "assumed bound";
-    all.push_back({equal ? Relation::kEqual : Relation::kAtLeast, lhs, rhs, where, graph.DimText(lhs),
+    const std::string location = !what.empty() ? what : equal ? "assumed equality" : "assumed bound";
+    all.push_back({equal ? Relation::kEqual : Relation::kAtLeast, lhs, rhs, location, graph.DimText(lhs),
                    graph.DimText(rhs), "by the caller", "", true});
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) NodeObligations(graph, id, &all).Append();
@@ -273,16 +274,16 @@ std::vector<Obligation> CollectObligations(const Graph& graph) {
 
 std::string CheckMessage(const Obligation& o, const Graph& graph) {
   std::string lhs = o.assumed ? "" : Expression(o.lhs, graph), rhs = o.assumed ? "" : Expression(o.rhs, graph);
-  std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, lhs, " is {lhs}, but ");
+  std::string prefix = absl::StrCat(o.location, ": ", o.lhs_description, lhs, " is {lhs}, but ");
   if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least {rhs}");
   absl::string_view suffix = o.relation == Relation::kBroadcasts ? ", which do not broadcast" : "";
-  return absl::StrCat(prefix, o.rhs_what, rhs, " is {rhs}", suffix);
+  return absl::StrCat(prefix, o.rhs_description, rhs, " is {rhs}", suffix);
 }
 
 std::string ContradictionMessage(const Obligation& o, const std::function<std::string(const DimExpr&)>& describe) {
-  std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, " is ", describe(o.lhs), ", but ");
+  std::string prefix = absl::StrCat(o.location, ": ", o.lhs_description, " is ", describe(o.lhs), ", but ");
   if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least ", describe(o.rhs));
-  return absl::StrCat(prefix, o.rhs_what, " is ", describe(o.rhs), "; ", Never(o.relation));
+  return absl::StrCat(prefix, o.rhs_description, " is ", describe(o.rhs), "; ", Never(o.relation));
 }
 
 }  // namespace tailor

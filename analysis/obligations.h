@@ -15,12 +15,12 @@ namespace tailor {
 struct Obligation {
   ShapeCheck::Relation relation;
   DimExpr lhs, rhs;
-  std::string where;     // the op, id and name of the node: `dot %5 ("ffn")`
-  std::string lhs_what;  // "contracted dim of lhs"
-  std::string rhs_what;  // "of rhs"
-  std::string topic;     // for Fact::source: "contracted dims"
-  std::string node;      // the node's name
-  bool assumed = false;  // an assumption of the caller; lhs_what and rhs_what are the expressions
+  std::string location;         // the op, id and name of the node: `dot %5 ("ffn")`
+  std::string lhs_description;  // "contracted dim of lhs"
+  std::string rhs_description;  // "of rhs"
+  std::string requirement;      // for Fact::source: "contracted dims"
+  std::string node;             // the node's name
+  bool assumed = false;         // an assumption of the caller; the descriptions are the expressions
 };
 
 // Obligations that every non-constant divisor of floordiv and mod is >= 1: those of the assumptions, then those of

@@ -129,7 +129,7 @@ void Prover::AddCheck(const Obligation& o, Relation relation) {
 
 void Prover::AddFact(const Obligation& o, absl::string_view relation) {
   facts_.push_back({absl::StrCat(graph_.DimText(o.lhs), " ", relation, " ", graph_.DimText(o.rhs)),
-                    absl::StrCat(o.where, ": ", o.topic)});
+                    absl::StrCat(o.location, ": ", o.requirement)});
 }
 
 }  // namespace tailor

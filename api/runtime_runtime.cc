@@ -20,7 +20,7 @@ using tailor::Failure;
 using tailor::GemmArgs;
 using tailor::HandleKind;
 using tailor::InvalidParameter;
-using tailor::ProductProvider;
+using tailor::MatmulProvider;
 
 namespace {
 
@@ -48,7 +48,7 @@ static_assert(sizeof(tailor_product) == sizeof(GemmArgs) &&
 static_assert(TAILOR_PANELS_16 == static_cast<int>(ConstantLayout::kPanels16) &&
               TAILOR_PAIR_PANELS_16 == static_cast<int>(ConstantLayout::kPairPanels16));
 
-tailor_status* ReadProvider(const char* function, const tailor_product_provider* provider, ProductProvider* out) {
+tailor_status* ReadProvider(const char* function, const tailor_product_provider* provider, MatmulProvider* out) {
   constexpr auto kParameter = "options.product_provider";
   tailor_product_provider read;
   tailor_product_provider_init(&read);
@@ -82,7 +82,7 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
   if ((read.allocate == nullptr) != (read.deallocate == nullptr)) {
     return InvalidParameter(kFunction, "options", "sets only one of allocate and deallocate");
   }
-  ProductProvider provider;
+  MatmulProvider provider;
   if (auto* bad = ReadProvider(kFunction, read.product_provider, &provider)) return bad;
   return tailor::Guarded([&]() -> Failure {
     if (read.product_choice != nullptr) {

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "bench/matmul_candidate.h"
+#include "bench/tiled_matmul.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/emit_tiling_choice.h"

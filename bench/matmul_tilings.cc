@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/matmul_candidate.h"
+#include "bench/tiled_matmul.h"
 #include "codegen/link/target_machine.h"
 #include "tools/measure/measuring_thread.h"
 #include "tools/tune/interleaved_times.h"
@@ -72,7 +72,7 @@ void PrintTables() {
 }  // namespace tailor::bench
 
 int main() {
-  tailor::StayOnThisCpu();
+  tailor::PinToCurrentCpu();
   tailor::bench::PrintTables();
   return 0;
 }

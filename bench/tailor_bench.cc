@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
-  tailor::StayOnThisCpu();
+  tailor::PinToCurrentCpu();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

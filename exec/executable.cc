@@ -84,7 +84,7 @@ Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& pr
 }
 
 Executable::~Executable() {
-  const ProductProvider& provider = runtime_->provider();
+  const MatmulProvider& provider = runtime_->provider();
   if (provider.forget == nullptr) return;
   for (const ProgramConstant& constant : program_.constants) provider.forget(provider.user, constant.bytes.data());
 }

@@ -75,7 +75,7 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
     case Fault::Kind::kOutputBytes:
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};
     case Fault::Kind::kProvider:
-      return {Code::kInternal, "the product provider failed with code " + lhs, ""};
+      return {Code::kInternal, "the matmul provider failed with code " + lhs, ""};
     case Fault::Kind::kNumber:
       return DescribeNumber(fault);
   }

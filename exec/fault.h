@@ -22,7 +22,7 @@ struct Fault {
     kOutputDim,     // output `index`, dim `dim`: the caller requests lhs, the result has rhs
     kOutputBytes,   // output `index`: the caller's buffer has lhs bytes, the result rhs
     kDevice,        // the device failed; its stream has the reason
-    kProvider,      // the product provider failed with code lhs
+    kProvider,      // the matmul provider failed with code lhs
     kNumber,        // the program used IndexKind(index) number lhs, which is not below rhs
   };
   Kind kind = Kind::kNone;

@@ -12,7 +12,7 @@
 #include "exec/fault.h"
 #include "exec/host_abi.h"
 #include "exec/memory.h"
-#include "exec/product_provider.h"
+#include "exec/matmul_provider.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
@@ -50,7 +50,7 @@ struct RunState {
   uint64_t kernels = 0;                           // number of Variant::device_kernels; launched numbers are below it
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null on the host
-  const ProductProvider* provider = nullptr;
+  const MatmulProvider* provider = nullptr;
   Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);

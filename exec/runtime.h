@@ -10,7 +10,7 @@
 #include <string>
 
 #include "exec/memory.h"
-#include "exec/product_provider.h"
+#include "exec/matmul_provider.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
@@ -23,7 +23,7 @@ class Runtime {
     Allocator allocator;
     void (*log)(void* user, int32_t level, const char* message) = nullptr;
     void* user = nullptr;
-    ProductProvider provider;                   // none if `take` is null
+    MatmulProvider provider;                    // none if `take` is null
     std::shared_ptr<const CublasLt> cublas_lt;  // computes matmuls on CUDA devices; null: not used
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
@@ -31,7 +31,7 @@ class Runtime {
   explicit Runtime(const Options& options) : options_(options) {}
 
   const Allocator& allocator() const { return options_.allocator; }
-  const ProductProvider& provider() const { return options_.provider; }
+  const MatmulProvider& provider() const { return options_.provider; }
   const CublasLt* cublas_lt() const { return options_.cublas_lt.get(); }
   void Log(Level level, const std::string& message) const;
 

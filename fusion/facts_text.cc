@@ -8,7 +8,7 @@
 #include "analysis/shape_facts.h"
 #include "fusion/propagate_facts.h"
 #include "fusion/joins.h"
-#include "fusion/split_at_data.h"
+#include "fusion/split_at_data_dependent_dims.h"
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
 
@@ -54,7 +54,7 @@ absl::Status AppendRegions(const Graph& graph, const ShapeFacts& facts, std::str
 }  // namespace
 
 absl::StatusOr<std::string> FactsText(const Graph& graph) {
-  TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> stages, SplitAtData(graph));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> stages, SplitAtDataDependentDims(graph));
   std::string text;
   for (size_t k = 0; k < stages.size(); ++k) {
     const Graph& stage = stages[k];

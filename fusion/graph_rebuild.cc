@@ -21,14 +21,14 @@ struct Rebuilder {
   }
 
   Shape Settle(Shape shape) const {
-    if (!options.settle_dim) return shape;
-    for (DimExpr& dim : shape) dim = options.settle_dim(dim);
+    if (!options.map_dim) return shape;
+    for (DimExpr& dim : shape) dim = options.map_dim(dim);
     return shape;
   }
 
   absl::Status CopySignature() {
     for (SymbolId id = 0; id < static_cast<SymbolId>(from.symbols().size()); ++id) {
-      const auto& settle = options.settle_symbol;
+      const auto& settle = options.map_symbol;
       TAILOR_RETURN_IF_ERROR(to.AddSymbol(settle ? settle(id) : from.symbol(id)).status());
     }
     for (const Assumption& assumption : from.assumptions()) TAILOR_RETURN_IF_ERROR(to.Assume(assumption));

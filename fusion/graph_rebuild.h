@@ -25,9 +25,9 @@ struct NodeRewrite {
 using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const NodeRewrite&)>;
 
 struct RebuildOptions {
-  NodeRewriter rewrite;                               // absent: every node is copied
-  std::function<DimExpr(const DimExpr&)> settle_dim;  // absent: dims stay
-  std::function<SymbolInfo(SymbolId)> settle_symbol;  // absent: symbols stay
+  NodeRewriter rewrite;                            // absent: every node is copied
+  std::function<DimExpr(const DimExpr&)> map_dim;  // absent: dims stay
+  std::function<SymbolInfo(SymbolId)> map_symbol;  // absent: symbols stay
   // Adds the outputs to `to`; `outputs` hold values of `to`. Absent: outputs stay unchanged.
   std::function<absl::Status(Graph& to, absl::Span<const Output> outputs)> add_outputs;
 };

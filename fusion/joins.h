@@ -23,10 +23,10 @@ struct JoinedVersion {
   std::vector<std::pair<DimExpr, DimExpr>> equal;  // over symbols that inputs bind
 };
 
-// The version of `graph`, one stage of a graph (fusion/split_at_data.h), in which all joins are equal. `facts` are the
-// facts of `graph`; later stages inherit the equalities with the other facts. nullopt in three cases: there are no
-// joins; only elementwise nodes, reductions and views read joined dims (their kernels have no_broadcast versions); or
-// the joins can never all be equal.
+// The version of `graph`, one stage of a graph (fusion/split_at_data_dependent_dims.h), in which all joins are equal.
+// `facts` are the facts of `graph`; later stages inherit the equalities with the other facts. nullopt in three cases:
+// there are no joins; only elementwise nodes, reductions and views read joined dims (their kernels have no_broadcast
+// versions); or the joins can never all be equal.
 absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& graph, const ShapeFacts& facts);
 
 // "H == 2*floordiv(H + 1, 2), W == 2*floordiv(W + 1, 2)"

@@ -75,7 +75,7 @@ absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts
     if (it == known.end()) return inside.symbol(symbol);
     return Narrowed(inside.symbol(symbol), facts, facts.Canonical(it->second.front()));
   };
-  TAILOR_ASSIGN_OR_RETURN(Graph informed, RebuildGraph(inside, {.settle_symbol = settle}));
+  TAILOR_ASSIGN_OR_RETURN(Graph informed, RebuildGraph(inside, {.map_symbol = settle}));
   for (auto a = known.begin(); a != known.end(); ++a) {
     for (auto b = known.begin(); b != a; ++b) {
       if (!facts.ProvablyEqual(a->second.front(), b->second.front())) continue;

@@ -14,7 +14,7 @@
 #include "fusion/remove_identity_views.h"
 #include "fusion/reshape_constants.h"
 #include "fusion/separate_outputs.h"
-#include "fusion/settle_types.h"
+#include "fusion/canonicalize_dims.h"
 #include "fusion/simplify_algebra.h"
 #include "fusion/split_long_matmuls.h"
 #include "graph/dump.h"
@@ -31,7 +31,7 @@ struct Pass {
 
 // The complete list of rewrites, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
-    {"settle-types", SettleTypes},                  // first: later passes compare structure
+    {"canonicalize-dims", CanonicalizeDims},        // first: later passes compare structure
     {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
     {"simplify-algebra", SimplifyAlgebra},
     {"compose-views", ComposeViews},  // may leave identities

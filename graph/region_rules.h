@@ -24,11 +24,11 @@ absl::StatusOr<std::vector<TensorType>> IfTypes(const Application& op);
 // For each result of a while or an if: which of its dim sizes are data-dependent.
 std::vector<std::vector<bool>> DataDependentDims(const Graph& graph, const Node& node);
 
-// rest(values...): the last node of a stage, which calls its continuation, the next stage (fusion/split_at_data.h makes
-// both). The next stage's arguments are the values, followed by one u8[dim size] without data for each entry of
-// attribute `extents`; these arguments bind symbols. If counts[i] >= 0, that dim size is the value of operand
-// counts[i], an i64[]. outputs[i] is the position of the continuation's output i among the outputs of this and all
-// later stages; this stage's outputs take the other positions in order. No regions, no results.
+// rest(values...): the last node of a stage, which calls its continuation, the next stage
+// (fusion/split_at_data_dependent_dims.h makes both). The next stage's arguments are the values, followed by one u8[dim
+// size] without data for each entry of attribute `extents`; these arguments bind symbols. If counts[i] >= 0, that dim
+// size is the value of operand counts[i], an i64[]. outputs[i] is the position of the continuation's output i among the
+// outputs of this and all later stages; this stage's outputs take the other positions in order. No regions, no results.
 absl::StatusOr<std::vector<TensorType>> ContinuationTypes(const Application& op);
 
 }  // namespace tailor

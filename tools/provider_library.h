@@ -1,4 +1,4 @@
-// Product providers by name: NAME means function tailor_NAME_product_provider of libtailor_NAME.so.
+// Matmul providers by name: NAME means function tailor_NAME_product_provider of libtailor_NAME.so.
 #ifndef TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 #define TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 

@@ -128,7 +128,7 @@ struct Variant {
   int64_t fault_word = -1;
   // Device variants: the host program calls RtApi::readback, so a run waits for the device midway.
   bool reads_back = false;
-  // The host program calls RtApi::offer and RtApi::gemm: a product provider may compute its external gemms.
+  // The host program calls RtApi::offer and RtApi::gemm: a matmul provider may compute its external gemms.
   bool offers_products = false;
   // Device variants: outputs that kernels write to separate memory although ProgramTensor::memory_of names an input.
   // The runtime copies them to that input at the end of a run.

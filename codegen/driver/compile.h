@@ -21,7 +21,7 @@ struct CompileOptions {
   int threads = 0;  // 0: the number of cores
   backend::CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may overwrite
-  bool offer_products = false;       // a product provider may compute external gemms
+  bool offer_products = false;       // a matmul provider may compute external gemms
   bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none

@@ -156,12 +156,12 @@ class Joiner {
   bool IsBelowTop(ExprId id) const {
     const Expr& e = plan_.exprs[id];
     return e.kind == ExprKind::kOp && e.op == OpKind::kSub && Inside(e.args[0], true) == Inside(score_, true) &&
-           Inside(e.args[1], false) == top_.load;
+           Inside(e.args[1], false) == row_max_.load;
   }
 
   // `id` with its exponentials replaced by loads of local `e`.
   ExprId WithExponentials(ExprId id) {
-    if (top_.load < 0) return id;
+    if (row_max_.load < 0) return id;
     const auto [known, added] = replaced_.try_emplace(id, id);
     if (!added) return known->second;
     Expr e = plan_.exprs[id];
@@ -180,7 +180,7 @@ class Joiner {
     if (sum.accumulate != DType::kF32) return Refuse("the scores are not summed in f32");
     const Local scores = AddLocal();
     plan_.stages.push_back({.axes = {d_}, .statements = {CopySum(copier, sum, scores, d_)}});
-    copier.Give(sum.buffer, {}, scores.load);
+    copier.ForwardLoads(sum.buffer, {}, scores.load);
     const std::vector<Statement>& stores = from.stages[1].statements;
     if (from.stages.size() != 2 || stores.size() != 1 || copier.Copy(stores[0].indices) != ScorePoint()) {
       return Refuse("the scores are not stored where they are computed");
@@ -200,16 +200,16 @@ class Joiner {
 
   absl::Status AddRows() {
     PlanCopier copier = CopierOf(1);
-    copier.Give(TakenBy(1), ScorePoint(), made_);
+    copier.ForwardLoads(TakenBy(1), ScorePoint(), made_);
     e_ = AddLocal();
     for (const Stage& stage : links_[1].plan.stages) {
       for (const Statement& s : stage.statements) {
         const ExprId value = WithExponentials(copier.Copy(s.value));
-        if (copier.went_elsewhere()) return Refuse("the rows read other scores than their own");
+        if (copier.forwarding_failed()) return Refuse("the rows read other scores than their own");
         if (s.reduce_axes.empty()) {
           const std::vector<ExprId> at = copier.Copy(s.indices);
           if (links_[1].plan.buffers[s.buffer].kind == BufferKind::kRow) {
-            copier.Give(s.buffer, at, value);
+            copier.ForwardLoads(s.buffer, at, value);
           } else if (at != ScorePoint()) {
             return Refuse("the rows are not handed on in place");
           } else {
@@ -217,22 +217,22 @@ class Joiner {
           }
         } else {
           TAILOR_ASSIGN_OR_RETURN(const Local result, ReadReduction(s, value));
-          copier.Give(s.buffer, {}, result.load);
+          copier.ForwardLoads(s.buffer, {}, result.load);
         }
       }
     }
-    if (total_.load < 0) return Refuse("the rows do not sum exp(x - max(x))");
+    if (row_sum_.load < 0) return Refuse("the rows do not sum exp(x - max(x))");
     return absl::OkStatus();
   }
 
   absl::StatusOr<Local> ReadReduction(const Statement& s, ExprId value) {
-    if (s.accumulate == DType::kF32 && s.combiner == OpKind::kMax && top_.load < 0) {
+    if (s.accumulate == DType::kF32 && s.combiner == OpKind::kMax && row_max_.load < 0) {
       score_ = value;
-      return top_ = AddLocal();
+      return row_max_ = AddLocal();
     }
-    if (s.accumulate == DType::kF32 && s.combiner == OpKind::kAdd && total_.load < 0 && top_.load >= 0 &&
+    if (s.accumulate == DType::kF32 && s.combiner == OpKind::kAdd && row_sum_.load < 0 && row_max_.load >= 0 &&
         Inside(value, false) == e_.load) {
-      return total_ = AddLocal();
+      return row_sum_ = AddLocal();
     }
     return Refuse("the rows reduce more than max(x) and the sum of exp(x - max(x))");
   }
@@ -252,12 +252,12 @@ class Joiner {
     if (linear == 1 && e.op == OpKind::kDiv) return NotLinear();
     TAILOR_RETURN_IF_ERROR(Split(e.args[linear]));
     ExprId factor = e.args[1 - linear];
-    if (total_.load >= 0 && Inside(factor, false) == total_.load) factor = total_.load;
+    if (row_sum_.load >= 0 && Inside(factor, false) == row_sum_.load) factor = row_sum_.load;
     if (!DependsOn(plan_, factor, n_)) {
       scale_ = Op(e.op, DType::kF32, {scale_, Cast(factor, DType::kF32)});
       return absl::OkStatus();
     }
-    if (Uses(factor, top_.load) || (total_.load >= 0 && Uses(factor, total_.load))) return NotLinear();
+    if (Uses(factor, row_max_.load) || (row_sum_.load >= 0 && Uses(factor, row_sum_.load))) return NotLinear();
     weight_ = Op(e.op, DType::kF32, {weight_, Cast(factor, DType::kF32)});
     return absl::OkStatus();
   }
@@ -272,20 +272,20 @@ class Joiner {
     const Statement& sum = from.stages[0].statements[0];
     if (weight_ < 0 || from.stages.size() != 2) return Refuse("the rows hand on nothing");
     const int taken = TakenBy(2);
-    copier.Give(taken, ScorePoint(), Cast(weight_, from.buffers[taken].dtype));
+    copier.ForwardLoads(taken, ScorePoint(), Cast(weight_, from.buffers[taken].dtype));
     const Local mixed = AddLocal(), result = AddLocal();
     const Statement mix = CopySum(copier, sum, mixed, n_);
-    if (copier.went_elsewhere()) return Refuse("the second matmul reads other rows than its own");
-    copier.Give(sum.buffer, {}, result.load);
+    if (copier.forwarding_failed()) return Refuse("the second matmul reads other rows than its own");
+    copier.ForwardLoads(sum.buffer, {}, result.load);
 
-    const ExprId below = Op(OpKind::kSub, DType::kF32, {Cast(score_, DType::kF32), top_.load});
+    const ExprId below = Op(OpKind::kSub, DType::kF32, {Cast(score_, DType::kF32), row_max_.load});
     const auto reduce = [&](const Local& local, OpKind combiner, ExprId value) -> Statement {
       return {
           .buffer = local.buffer, .value = value, .reduce_axes = {n_}, .combiner = combiner, .accumulate = DType::kF32};
     };
     const Statement exponential = {.buffer = e_.buffer, .value = Op(OpKind::kExp, DType::kF32, {below})};
-    plan_.stages.push_back({.axes = {n_}, .statements = {reduce(top_, OpKind::kMax, score_)}});
-    plan_.stages.push_back({.axes = {n_}, .statements = {exponential, reduce(total_, OpKind::kAdd, e_.load), mix}});
+    plan_.stages.push_back({.axes = {n_}, .statements = {reduce(row_max_, OpKind::kMax, score_)}});
+    plan_.stages.push_back({.axes = {n_}, .statements = {exponential, reduce(row_sum_, OpKind::kAdd, e_.load), mix}});
     const ExprId scaled = Op(OpKind::kMul, DType::kF32, {mixed.load, scale_});
     plan_.stages.push_back({.statements = {{.buffer = result.buffer, .value = scaled}}});
     Stage epilogue;
@@ -305,7 +305,7 @@ class Joiner {
   LoweredKernel joined_;
   ExprId made_ = -1;  // the first matmul's result
   ExprId score_ = -1, weight_ = -1, scale_ = -1;
-  Local top_, e_, total_;
+  Local row_max_, e_, row_sum_;
   std::map<ExprId, ExprId> replaced_;
 };
 

@@ -19,7 +19,7 @@
 #include "fusion/propagate_facts.h"
 #include "fusion/joins.h"
 #include "fusion/rewrites.h"
-#include "fusion/split_at_data.h"
+#include "fusion/split_at_data_dependent_dims.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
 #include "graph/status_node.h"
@@ -94,7 +94,7 @@ class GraphLowering {
   }
 
  private:
-  // A stage to be lowered (fusion/split_at_data.h).
+  // A stage to be lowered (fusion/split_at_data_dependent_dims.h).
   struct Stage {
     int number;                                        // program number
     std::shared_ptr<const std::vector<Graph>> stages;  // all of the graph
@@ -118,7 +118,7 @@ class GraphLowering {
     }
     const int number = NewProgram();
     TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "split"));
-    TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> split, SplitAtData(whole));
+    TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> split, SplitAtDataDependentDims(whole));
     const auto stages = std::make_shared<const std::vector<Graph>>(std::move(split));
     TAILOR_RETURN_IF_ERROR(LowerStages({number, stages, 0, stages->front(), std::move(role), {}}));
     return number;

@@ -15,7 +15,7 @@ namespace tailor::lower {
 struct LowerOptions {
   std::vector<bool> donated;    // by input: whether runs may overwrite its memory; missing entries: false
   bool versions = true;         // HostProgram::versions
-  bool offer_products = false;  // offer external gemms to a product provider (HostProgram::gemms)
+  bool offer_products = false;  // offer external gemms to a matmul provider (HostProgram::gemms)
   bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
   AtPass at_pass;
 };

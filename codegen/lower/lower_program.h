@@ -20,7 +20,7 @@ struct LoweringTables {
   absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
   ConstantTable constants;                          // of `program`
   int growable_blocks = 0;                          // number of blocks that grow during a run
-  bool offer_products = false;                      // offer external gemms to a product provider
+  bool offer_products = false;                      // offer external gemms to a matmul provider
   bool pairs = true;                                // LowerGroupOptions::pairs
   bool winograd = false;                            // LowerGroupOptions::winograd
   bool join_chains = false;                         // a chain becomes one kernel (LowerJoined)
@@ -44,8 +44,8 @@ struct ProgramRole {
 // program number.
 using LowerRegion = std::function<absl::StatusOr<int>(NodeId id, int region, const ProgramRole& role)>;
 
-// Requires: `graph` is one stage (fusion/split_at_data.h), rewritten. `next` is the stage that its continuation calls;
-// nullptr: none.
+// Requires: `graph` is one stage (fusion/split_at_data_dependent_dims.h), rewritten. `next` is the stage that its
+// continuation calls; nullptr: none.
 absl::StatusOr<host::HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
                                                const ProgramRole& role, const Graph* next,
                                                const LowerRegion& lower_region, LoweringTables& tables);

@@ -1,4 +1,4 @@
-// External gemms: matmuls that a product provider may compute in place of a kernel (DISC section 4.5). Their operands
+// External gemms: matmuls that a matmul provider may compute in place of a kernel (DISC section 4.5). Their operands
 // are in memory, with nothing fused into their reads. The matmul's epilogue then runs as separate loops.
 #ifndef TAILOR_CODEGEN_LOWER_OFFERED_GEMM_H_
 #define TAILOR_CODEGEN_LOWER_OFFERED_GEMM_H_

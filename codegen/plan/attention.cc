@@ -8,17 +8,17 @@ Attention AttentionOf(const KernelPlan& plan) {
   for (int axis = 0; axis < a.m; ++axis) a.batch.push_back(axis);
   const auto factors = [&](const Statement& sum) { return plan.exprs[sum.value].args; };
   const Statement& scores = plan.stages[0].statements[0];
-  const Statement& top = plan.stages[1].statements[0];
+  const Statement& row_max = plan.stages[1].statements[0];
   const std::vector<Statement>& sums = plan.stages[2].statements;
   const Statement& result = plan.stages[3].statements[0];
   a.scores = scores.buffer;
   a.query = factors(scores)[0];
   a.key = factors(scores)[1];
   a.operand = plan.exprs[a.key].dtype;
-  a.top = top.buffer;
-  a.score = top.value;
+  a.row_max = row_max.buffer;
+  a.score = row_max.value;
   a.e = sums[0].buffer;
-  a.total = sums[1].buffer;
+  a.row_sum = sums[1].buffer;
   a.weight = factors(sums[2])[0];
   if (plan.exprs[a.weight].kind == ExprKind::kOp && plan.exprs[a.weight].op == OpKind::kCast) {
     a.weight = plan.exprs[a.weight].args[0];

@@ -11,9 +11,9 @@ ExprId PlanCopier::Copy(ExprId id) {
   e.dim_size = Copy(e.dim_size);
   if (e.kind == ExprKind::kGatherIndex) e.ref += first_fault_;
   if (e.kind == ExprKind::kLoad) {
-    if (const auto given = given_.find(e.ref); given != given_.end()) {
-      went_elsewhere_ |= given->second.at != e.args || e.predicate >= 0;
-      return copies_[id] = given->second.value;
+    if (const auto stored = forwarded_.find(e.ref); stored != forwarded_.end()) {
+      forwarding_failed_ |= stored->second.indices != e.args || e.predicate >= 0;
+      return copies_[id] = stored->second.value;
     }
     e.ref = buffers_[e.ref];
   }

@@ -25,11 +25,13 @@ class PlanCopier {
         first_fault_(first_fault),
         copies_(from.exprs.size(), -1) {}
 
-  // Replaces later copies of loads of `buffer` (of `from`) at indices `at` (of `to`) by `value`. Requires: no load of
-  // it has been copied.
-  void Give(int buffer, std::vector<ExprId> at, ExprId value) { given_[buffer] = {std::move(at), value}; }
-  // Whether a load of a given buffer had indices other than `at`, or a predicate. The copy is then wrong: discard it.
-  bool went_elsewhere() const { return went_elsewhere_; }
+  // Store-to-load forwarding: replaces later copies of loads of `buffer` (of `from`) at `indices` (of `to`) by `value`.
+  // Requires: no load of it has been copied.
+  void ForwardLoads(int buffer, std::vector<ExprId> indices, ExprId value) {
+    forwarded_[buffer] = {std::move(indices), value};
+  }
+  // Whether a load of a forwarded buffer had other indices, or a predicate. The copy is then wrong: discard it.
+  bool forwarding_failed() const { return forwarding_failed_; }
 
   DimSize Copy(const DimSize& dim_size) {
     return dim_size.is_constant() ? dim_size : to_.AddDim(from_.dims[dim_size.slot]);
@@ -40,8 +42,8 @@ class PlanCopier {
   Statement Copy(const Statement& statement);
 
  private:
-  struct Given {
-    std::vector<ExprId> at;
+  struct ForwardedLoads {
+    std::vector<ExprId> indices;
     ExprId value;
   };
 
@@ -51,8 +53,8 @@ class PlanCopier {
   const std::vector<int> buffers_;
   const int first_fault_;
   std::vector<ExprId> copies_;  // by expression of `from`; -1: not yet
-  std::map<int, Given> given_;
-  bool went_elsewhere_ = false;
+  std::map<int, ForwardedLoads> forwarded_;
+  bool forwarding_failed_ = false;
 };
 
 }  // namespace tailor

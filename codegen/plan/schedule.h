@@ -110,17 +110,17 @@ struct Schedule {
   int lanes = 1;  // elements per vector operation
   // Independent vector accumulators of a reduction. With cross_axis: unrolled columns of a transposed square.
   int unroll = 1;
-  // Rows per task that run interleaved, each of at most `short_row` elements: while one row's reduction ends, others
-  // proceed. In launches that exceed the cache only very short rows are interleaved, since prefetchers follow one row
-  // better than several. If lanes run across rows: interleaved vectors of rows.
-  int rows = 1;
-  int64_t short_row = 0;
+  // Rows per task that run interleaved, each of at most `max_interleaved_elements` elements: while one row's reduction
+  // ends, others proceed. In launches that exceed the cache only very short rows are interleaved, since prefetchers
+  // follow one row better than several. If lanes run across rows: interleaved vectors of rows.
+  int interleaved_rows = 1;
+  int64_t max_interleaved_elements = 0;
   // Software-pipelined rows. > 0, for rows that are not interleaved: the first stage of the next row runs in the loops
-  // of stage `ahead` of this one.
-  int ahead = 0;
-  bool behind = false;     // the last stage of a row runs in the loops of the next row
-  int64_t block_rows = 0;  // > 0: rows per block of a chain, sized to stay in cache
-  int lane_axis = -1;      // the axis that the lanes run along; -1: scalar code
+  // of stage `overlap_stage` of this one.
+  int overlap_stage = 0;
+  bool defer_last_stage = false;  // the last stage of a row runs in the loops of the next row
+  int64_t block_rows = 0;         // > 0: rows per block of a chain, sized to stay in cache
+  int lane_axis = -1;             // the axis that the lanes run along; -1: scalar code
   // Parallel lane axis: elements per task (0: all). Tasks enumerate the other parallel axes times the chunks of the
   // lane axis.
   int64_t lane_chunk = 0;

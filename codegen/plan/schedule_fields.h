@@ -38,7 +38,7 @@ constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
       Field{"tall_rows", &ContractionTile::tall_rows}, Field{"tall_panels", &ContractionTile::tall_panels},
       Field{"task_rows", &ContractionTile::task_rows}, Field{"task_panels", &ContractionTile::task_panels},
       Field{"depth", &ContractionTile::depth},         Field{"winograd_tiles", &ContractionTile::winograd_tiles},
-      Field{"chooses", &ContractionTile::chooses},     Field{"cuts", &ContractionTile::tilings}};
+      Field{"chooses", &ContractionTile::chooses},     Field{"tilings", &ContractionTile::tilings}};
 }
 
 constexpr auto FieldsOf(std::type_identity<Schedule>) {
@@ -48,10 +48,10 @@ constexpr auto FieldsOf(std::type_identity<Schedule>) {
                     Field{"cross_axis", &Schedule::cross_axis},
                     Field{"cross_chunk", &Schedule::cross_chunk},
                     Field{"unroll", &Schedule::unroll},
-                    Field{"rows", &Schedule::rows},
-                    Field{"short_row", &Schedule::short_row},
-                    Field{"ahead", &Schedule::ahead},
-                    Field{"behind", &Schedule::behind},
+                    Field{"interleaved_rows", &Schedule::interleaved_rows},
+                    Field{"max_interleaved_elements", &Schedule::max_interleaved_elements},
+                    Field{"overlap_stage", &Schedule::overlap_stage},
+                    Field{"defer_last_stage", &Schedule::defer_last_stage},
                     Field{"block_rows", &Schedule::block_rows},
                     Field{"windows", &Schedule::windows},
                     Field{"tile", &Schedule::tile},

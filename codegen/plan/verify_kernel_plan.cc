@@ -119,7 +119,7 @@ class PlanVerifier {
       if (buffer.kind == BufferKind::kLocal && !buffer.dims.empty()) return Wrong(name, "a local has dims");
       if (buffer.kind == BufferKind::kBlock && !plan_.IsChain()) return Wrong(name, "only chains have blocks");
       if (buffer.kind == BufferKind::kStaging && !plan_.IsContraction())
-        return Wrong(name, "only contractions have boxes");
+        return Wrong(name, "only contractions have staging buffers");
       if (i > 0 && std::min(buffer.kind, BufferKind::kRow) < std::min(plan_.buffers[i - 1].kind, BufferKind::kRow)) {
         return Wrong(name, "inputs come first, then outputs");
       }
@@ -457,12 +457,12 @@ class PlanVerifier {
     const bool has_stages = plan_.stages.size() >= 5 && IsOneStatement(0) && IsOneStatement(1) && IsOneStatement(3) &&
                             plan_.stages[2].statements.size() == 3;
     if (!has_stages) return Wrong("attention", "its stages are not scores, maximum, sums, result and epilogue");
-    const Statement& top = plan_.stages[1].statements[0];
+    const Statement& row_max = plan_.stages[1].statements[0];
     const std::vector<Statement>& sums = plan_.stages[2].statements;
     if (FactorsOfSum(plan_.stages[0].statements[0], form.d).size() != 2) {
       return Wrong("attention", "the scores are no sum of products over d");
     }
-    if (top.reduce_axes != std::vector<int>{form.n} || top.combiner != OpKind::kMax) {
+    if (row_max.reduce_axes != std::vector<int>{form.n} || row_max.combiner != OpKind::kMax) {
       return Wrong("attention", "there is no maximum over n");
     }
     if (!sums[0].reduce_axes.empty() || sums[1].reduce_axes != std::vector<int>{form.n} ||

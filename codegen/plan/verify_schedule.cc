@@ -56,11 +56,13 @@ class ScheduleVerifier {
   absl::Status VerifyLoops() const {
     if (s_.tile != ContractionTile()) return Wrong("tile", "is only for contractions");
     if (s_.unroll < 1) return Wrong("unroll", "is less than 1");
-    if (s_.rows < 1) return Wrong("rows", "is less than 1");
-    if (s_.short_row < 0 || (s_.short_row > 0 && s_.rows == 1)) return Wrong("short_row", "needs rows > 1");
-    if (s_.ahead < 0 || s_.ahead >= std::max<int>(1, plan_.stages.size())) return Wrong("ahead", "is out of range");
-    if (s_.ahead > 0 && s_.rows == 1) return Wrong("ahead", "needs rows > 1");
-    if (s_.behind && s_.rows == 1) return Wrong("behind", "needs rows > 1");
+    if (s_.interleaved_rows < 1) return Wrong("interleaved_rows", "is less than 1");
+    if (s_.max_interleaved_elements < 0 || (s_.max_interleaved_elements > 0 && s_.interleaved_rows == 1))
+      return Wrong("max_interleaved_elements", "needs interleaved_rows > 1");
+    if (s_.overlap_stage < 0 || s_.overlap_stage >= std::max<int>(1, plan_.stages.size()))
+      return Wrong("overlap_stage", "is out of range");
+    if (s_.overlap_stage > 0 && s_.interleaved_rows == 1) return Wrong("overlap_stage", "needs interleaved_rows > 1");
+    if (s_.defer_last_stage && s_.interleaved_rows == 1) return Wrong("defer_last_stage", "needs interleaved_rows > 1");
     const bool across = LanesAcrossRows(plan_, s_);
     if (s_.cross_axis >= 0) {
       if (!IsAxis(s_.cross_axis, AxisRole::kParallel) || s_.cross_axis == s_.lane_axis || !across)
@@ -88,8 +90,9 @@ class ScheduleVerifier {
 
   absl::Status VerifyContraction() const {
     const Schedule fresh;
-    if (s_.rows != fresh.rows || s_.short_row != 0 || s_.ahead != 0 || s_.behind)
-      return Wrong("rows", "must be that of a new schedule: the plan is a contraction");
+    if (s_.interleaved_rows != fresh.interleaved_rows || s_.max_interleaved_elements != 0 || s_.overlap_stage != 0 ||
+        s_.defer_last_stage)
+      return Wrong("interleaved_rows", "must be that of a new schedule: the plan is a contraction");
     if (s_.cross_axis != -1 || s_.cross_chunk != 0 || s_.lane_chunk != 0)
       return Wrong("cross_axis", "must be unset: the plan is a contraction");
     if (s_.windows) return Wrong("windows", "the plan is a contraction");
@@ -103,10 +106,10 @@ class ScheduleVerifier {
     if (tile.tall_rows < 0 || (tile.tall_rows > 0 && tile.tall_rows <= tile.rows) ||
         (tile.tall_rows > 0) != (tile.tall_panels > 0) || tile.tall_panels > kMostPanels)
       return Wrong("tile tall_rows", "must be more than rows, with tall_panels, or both 0");
-    if (!tile.tilings.empty() && !tile.chooses) return Wrong("tile cuts", "must be empty where chooses is not set");
+    if (!tile.tilings.empty() && !tile.chooses) return Wrong("tile tilings", "must be empty where chooses is not set");
     for (const MatmulTiling& tiling : tile.tilings) {
       TAILOR_RETURN_IF_ERROR(VerifyTile(tiling.rows, tiling.panels, tiling.task_rows, tiling.task_panels));
-      if (tiling.least_m < 0 || tiling.most_m < tiling.least_m) return Wrong("tile cuts", "a range of m is empty");
+      if (tiling.least_m < 0 || tiling.most_m < tiling.least_m) return Wrong("tile tilings", "a range of m is empty");
     }
     const Contraction c = ContractionOf(plan_);
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;

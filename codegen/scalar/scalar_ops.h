@@ -2,7 +2,7 @@
 //
 // Register form of a value: bool is i1; integers have their LLVM type; f32 and f64 are themselves; f16 and bf16 are f32
 // values already rounded to the narrow type. With lanes > 1 it is a fixed vector of these. Semantics are those of
-// DESIGN section 3: integers wrap, x/0 = 0, INT_MIN/-1 = INT_MIN, max and min propagate NaN, float-to-int conversions
+// docs/ops.md: integers wrap, x/0 = 0, INT_MIN/-1 = INT_MIN, max and min propagate NaN, float-to-int conversions
 // saturate with NaN to 0, comparisons are IEEE. Nothing traps and no function is called: transcendental functions are
 // polynomials in IR.
 #ifndef TAILOR_CODEGEN_SCALAR_SCALAR_OPS_H_

@@ -52,7 +52,7 @@ CudaGemms::Key CudaGemms::KeyOf(const GemmArgs& gemm) {
 std::string CudaGemms::Make(const GemmArgs& gemm, Prepared* made) {
   GemmArgs row_major_rhs = gemm;
   if (static_cast<ConstantLayout>(gemm.rhs_layout) != ConstantLayout::kRowMajor) {
-    Failure f = program_.plain_constants().Get(gemm, stream_, &made->row_major_rhs);
+    Failure f = program_.row_major_constants().Get(gemm, stream_, &made->row_major_rhs);
     if (!f.ok()) return f.message;
     const int64_t strides[] = {gemm.k * gemm.n, gemm.n, 1};
     std::copy_n(strides, 3, row_major_rhs.rhs_strides);

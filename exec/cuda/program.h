@@ -9,7 +9,7 @@
 
 #include "codegen/contract/program.h"
 #include "exec/cuda/device.h"
-#include "exec/cuda/plain_constants.h"
+#include "exec/cuda/row_major_constants.h"
 #include "exec/device.h"
 #include "exec/failure.h"
 #include "exec/runtime.h"
@@ -36,7 +36,7 @@ class CudaProgram : public DeviceProgram {
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
   // The library that computes the matmuls that the variant offers; null: its kernels do.
   const CublasLt* gemm_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
-  RowMajorConstants& plain_constants() const { return plain_constants_; }
+  RowMajorConstants& row_major_constants() const { return row_major_constants_; }
   size_t most_parameters() const;  // maximum over the kernels, tensor maps included
 
   int32_t ordinal() const override { return device_.info().ordinal; }
@@ -46,7 +46,7 @@ class CudaProgram : public DeviceProgram {
 
  private:
   CudaProgram(const Runtime& runtime, const CudaDevice& device, const Variant& variant)
-      : runtime_(runtime), device_(device), variant_(variant), plain_constants_(device) {}
+      : runtime_(runtime), device_(device), variant_(variant), row_major_constants_(device) {}
   Failure LoadImage(const DeviceImage& image);
   Failure LoadAnyImage();
   Failure FindKernels();
@@ -59,7 +59,7 @@ class CudaProgram : public DeviceProgram {
   std::vector<Kernel> kernels_;
   cuda::Address memory_ = 0;  // of the constants
   std::vector<const void*> constants_;
-  mutable RowMajorConstants plain_constants_;
+  mutable RowMajorConstants row_major_constants_;
 };
 
 }  // namespace tailor

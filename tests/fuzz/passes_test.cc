@@ -20,7 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "fusion/pass_observer.h"
 #include "fusion/matmul_merges.h"
-#include "fusion/split_at_data.h"
+#include "fusion/split_at_data_dependent_dims.h"
 #include "fusion/target_traits.h"
 #include "graph/text.h"
 #include "tests/fuzz/graph_statistics.h"
@@ -151,9 +151,9 @@ class Passes : public testing::Test {
         if (absl::Status status = Run(*region.graph); !status.ok()) return status;
       }
     }
-    const auto stages = SplitAtData(graph);
+    const auto stages = SplitAtDataDependentDims(graph);
     if (!stages.ok()) return stages.status();
-    counts_.Happened("split-at-data", stages->size() > 1);
+    counts_.Happened("split-at-data-dependent-dims", stages->size() > 1);
     for (const Graph& stage : *stages) {
       if (absl::Status status = RunStage(stage); !status.ok()) return status;
     }

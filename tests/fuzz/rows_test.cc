@@ -38,8 +38,8 @@ void ExpectAhead(const std::string& text, Ahead ahead, int stage, Behind behind)
   ASSERT_EQ(lowered->kernels.size(), 1) << text;
   const KernelPlan& plan = lowered->kernels[0];
   const Schedule schedule = cpu::ScheduleOnCpu(plan, traits);
-  EXPECT_EQ(schedule.ahead, stage) << plan.Text();
-  EXPECT_EQ(schedule.behind, behind == Behind::kLastStage) << plan.Text();
+  EXPECT_EQ(schedule.overlap_stage, stage) << plan.Text();
+  EXPECT_EQ(schedule.defer_last_stage, behind == Behind::kLastStage) << plan.Text();
   EXPECT_EQ(cpu::KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
 }
 

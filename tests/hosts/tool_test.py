@@ -85,7 +85,7 @@ class ToolTest(unittest.TestCase):
         self.assertIn("product choice: line 1", err)
         code, _, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "nobody")
         self.assertEqual(code, 1)
-        self.assertIn("no product provider nobody", err)
+        self.assertIn("no matmul provider nobody", err)
 
     def test_cublaslt_computes_products_on_a_gpu(self):
         (self.path / "dot.txt").write_text(

@@ -22,7 +22,7 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void StayOnThisCpu() {
+void PinToCurrentCpu() {
   const int cpu = sched_getcpu();
   if (cpu < 0) return;
   cpu_set_t mask;

@@ -11,7 +11,7 @@ double ThreadSeconds();
 
 // Pins the calling thread to its current CPU. Threads that it starts later inherit the pinning. No effect if the system
 // refuses.
-void StayOnThisCpu();
+void PinToCurrentCpu();
 
 // Scope guard: within the scope, the calling thread and threads that it starts may use all CPUs that the process could
 // use before main. The destructor restores the calling thread's mask.

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
       compiling->add_option("--constants", compile.constants, "file.npz: constants that the text leaves out, by name");
   compiling->add_option("--random-constants", compile.constants_seed, "a seed: such constants are drawn at random")
       ->excludes(constants);
-  compiling->add_flag("--offer-products", compile.offer_products, "a product provider may compute plain matmuls");
+  compiling->add_flag("--offer-products", compile.offer_products, "a matmul provider may compute plain matmuls");
   compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, matmuls in f32 round their operands to tf32");
   compiling->add_flag("--direct-convolutions", compile.direct_convolutions,
                       "on CPUs, no convolution uses Winograd's algorithm");

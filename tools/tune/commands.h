@@ -54,8 +54,8 @@ struct ClassifyArguments {
 };
 void ClassifyTilings(const ClassifyArguments& arguments);
 
-// Times matmuls of random sizes by the compiler's code and by a product provider's, and writes which of them the
-// provider should compute (exec/product_choice.h). Each rhs is measured with eight numbers of rows.
+// Times matmuls of random sizes by the compiler's code and by a matmul provider's, and writes which of them the
+// provider should compute (exec/matmul_choice.h). Each rhs is measured with eight numbers of rows.
 struct ProviderArguments {
   std::string name;  // provider_library.h
   std::string output;

@@ -71,7 +71,7 @@ void CheckArguments(const ProfileArguments& arguments) {
 std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes) {
   MappedImage image;
   MapCode(pack, &image);
-  StayOnThisCpu();
+  PinToCurrentCpu();
   const Operands operands;
   std::vector<Call> calls;
   for (const PackedKernel& kernel : pack.kernels) {
@@ -100,7 +100,7 @@ StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fi
   constexpr double kSeconds = 1e-3;
   MappedImage image;
   MapCode(pack, &image);
-  StayOnThisCpu();
+  PinToCurrentCpu();
   size_t row = 0, tile = 0;  // the kernel of one row with most panels; the one with most sums
   const auto sums = [&](size_t i) { return pack.kernels[i].rows * pack.kernels[i].panels; };
   for (size_t i = 0; i < pack.kernels.size(); ++i) {

@@ -72,7 +72,7 @@ class PlainOperands {
   BoundMatmul Bind(const PlainMatmul& matmul, const MatmulTiling* tiling = nullptr) {
     return matmul.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data(), tiling);
   }
-  // The matmul as it is offered to a product provider: constant rhs, one thread.
+  // The matmul as it is offered to a matmul provider: constant rhs, one thread.
   tailor_product Offered();
   // Whether the output of the last launch is exact: elements are small integers.
   bool IsRight() const;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exec/product_choice.h"
+#include "exec/matmul_choice.h"
 #include "tools/measure/measuring_thread.h"
 #include "tools/provider_library.h"
 #include "tools/tune/best_fit.h"
@@ -30,7 +30,7 @@ struct Measured {
   TimeTable times;  // by size, then way
 };
 
-// In the order of ProductChoice::kFeatures.
+// In the order of MatmulChoice::kFeatures.
 std::vector<double> Features(int64_t m, int64_t n, int64_t k) {
   const double columns = static_cast<double>(n), depth = static_cast<double>(k);
   return {static_cast<double>(m), columns, depth, columns * depth};
@@ -79,7 +79,7 @@ void ChooseProvider(const ProviderArguments& arguments) {
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
   const tailor_product_provider& provider = *LoadProvider(arguments.name);
   if (provider.forget == nullptr) throw std::runtime_error(arguments.name + " has no `forget` for an rhs");
-  StayOnThisCpu();
+  PinToCurrentCpu();
   Random random(arguments.seed);
   Measured seen, held_out;
   for (int i = 0; i < arguments.operands; ++i) {
@@ -97,7 +97,7 @@ void ChooseProvider(const ProviderArguments& arguments) {
   const DecisionTree tree(samples, {.depth = 4, .leaf = 8});
   std::vector<int> by_tree;
   for (const std::vector<double>& features : held_out.features) by_tree.push_back(tree.Classify(features));
-  out << tree.Text({std::begin(ProductChoice::kFeatures), std::end(ProductChoice::kFeatures)}, {"own", "provider"});
+  out << tree.Text({std::begin(MatmulChoice::kFeatures), std::end(MatmulChoice::kFeatures)}, {"own", "provider"});
   out.close();
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
 

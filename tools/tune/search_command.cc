@@ -136,7 +136,7 @@ void CheckArguments(const SearchArguments& arguments) {
 
 void SearchSchedules(const SearchArguments& arguments) {
   CheckArguments(arguments);
-  StayOnThisCpu();
+  PinToCurrentCpu();
   const TileJudge judge(arguments);
   const SearchSpace space = ScheduleSpace(judge.form(), HostCpuTarget().traits, ThisMachinesCaches());
   std::vector<Point> starts;

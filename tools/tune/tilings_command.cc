@@ -68,7 +68,7 @@ void MeasureTilings(const TilingsArguments& arguments) {
   if (arguments.operands < 1) throw std::runtime_error("--operands is at least 1");
   std::ofstream out(arguments.output);
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
-  StayOnThisCpu();
+  PinToCurrentCpu();
   const std::vector<Tiling> tilings = Tilings(HostCpuTarget().traits);
   TilingTimes times{.tilings = {"rule"}};
   for (const Tiling& tiling : tilings)

@@ -374,7 +374,7 @@ typedef struct tailor_compile_options {
   size_t donated_count;
   int32_t device;         /* for tailor_graph_compile, as in tailor_load_options: where the executable runs */
   int32_t device_ordinal; /* ordinal of the CUDA device */
-  int32_t offer_products; /* 1: a runtime's product provider, or cuBLASLt on GPUs, may compute plain matmuls */
+  int32_t offer_products; /* 1: a runtime's matmul provider, or cuBLASLt on GPUs, may compute plain matmuls */
   /* 1: convolutions are computed directly, as sums of products of elements of x and weights. 0: without a GPU target
    * (which would need the plain weights too), Winograd's F(2x2, 3x3) computes those with constant f32 weights, at least
    * 16 input and output channels, 3 x 3 windows and no strides or dilations. Winograd rounds sums of 4 x 4 elements,

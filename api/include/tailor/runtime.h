@@ -133,7 +133,7 @@ typedef struct tailor_product {
   void* out;
 } tailor_product;
 
-/* A product provider: a library that computes matmuls in place of generated kernels, for programs compiled with
+/* A matmul provider: a library that computes matmuls in place of generated kernels, for programs compiled with
  * tailor_compile_options.offer_products. Its functions are called on any thread that runs a session, concurrently. */
 typedef struct tailor_product_provider {
   uint64_t struct_size;

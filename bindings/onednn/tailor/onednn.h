@@ -1,4 +1,4 @@
-/* oneDNN as a product provider: libtailor_onednn.so. The runtime library does not link it.
+/* oneDNN as a matmul provider: libtailor_onednn.so. The runtime library does not link it.
  *
  *   tailor_runtime_options options;
  *   tailor_runtime_options_init(&options);

@@ -269,7 +269,7 @@ class Graph(GraphOps, Layers):
         secret_key: 64 bytes (Ed25519) that sign the artifact.
         max_versions, max_code_bytes: bounds on the versions of a kernel (8) and on the code of a target (64 MiB).
         donated: names of inputs whose memory runs may write; memory_of in executable.outputs names the outputs there.
-        offer_products: a runtime's product provider may compute plain matmuls.
+        offer_products: a runtime's matmul provider may compute plain matmuls.
         allow_tf32: on GPUs, operands of matmuls in f32 are rounded to tf32 (docs/gpu.md).
         direct_convolutions: on CPUs, no convolution uses Winograd's algorithm
             (docs/decisions/convolutions-are-windows.md).

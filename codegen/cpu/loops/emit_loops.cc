@@ -35,7 +35,8 @@ class LoopKernelEmitter {
 
   void Emit() {
     llvm::Value* scratch = frame_.scratch;
-    for (int row = 0; row < schedule_.rows && scratch != nullptr; ++row) scratch = loops_.PlaceBuffers(row, scratch);
+    for (int row = 0; row < schedule_.interleaved_rows && scratch != nullptr; ++row)
+      scratch = loops_.PlaceBuffers(row, scratch);
     EmitTaskLoop();
     if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // order stores before completion
     b_.CreateRetVoid();
@@ -53,15 +54,15 @@ class LoopKernelEmitter {
       EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
         const std::vector<llvm::Value*> task = digits.Emit();
         llvm::Value* chunk = nullptr;
-        for (int row = 0; row < schedule_.rows; ++row) chunk = loops_.Place(loops_.row(row), axes, task);
+        for (int row = 0; row < schedule_.interleaved_rows; ++row) chunk = loops_.Place(loops_.row(row), axes, task);
         digits.EmitAdvance();
         EmitAcrossRows(loops_.ChunkSpan(chunk));
       });
       return;
     }
-    const LaunchElements size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchElements{};
-    for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
-      if (rows == 1 && schedule_.ahead > 0) {
+    const LaunchElements size = schedule_.interleaved_rows > 1 ? SizeOfLaunch() : LaunchElements{};
+    for (int rows = schedule_.interleaved_rows; rows > 0; rows = rows > 1 ? 1 : 0) {
+      if (rows == 1 && schedule_.overlap_stage > 0) {
         llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchInFlight), "is_near");
         next = EmitRowsInFlight(b_, plan_, schedule_, frame_.scratch, next, end, is_near, digits, loops_);
       }
@@ -97,8 +98,8 @@ class LoopKernelEmitter {
   llvm::Value* InterleavedTaskEnd(int rows, const LaunchElements& size) {
     constexpr int64_t kShortest = 64;
     llvm::Value* large = b_.CreateICmpSGT(size.launch, b_.getInt64(kLargeLaunch), "large");
-    llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.short_row)),
-                                         b_.getInt64(schedule_.short_row), "short.row");
+    llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.max_interleaved_elements)),
+                                         b_.getInt64(schedule_.max_interleaved_elements), "short.row");
     llvm::Value* end = b_.CreateSub(function_->getArg(2), b_.getInt64(rows - 1), "full.end");
     llvm::Value* is_short = b_.CreateICmpSLE(size.row, limit, "row.is_short");
     return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");

@@ -121,7 +121,7 @@ class PartLoopEmitter {
       return;
     }
     Value* chunk = nullptr;
-    for (int row = 0; row < schedule_.rows; ++row) chunk = loops_.Place(loops_.row(row), axes_, digit);
+    for (int row = 0; row < schedule_.interleaved_rows; ++row) chunk = loops_.Place(loops_.row(row), axes_, digit);
     const PartSpan span = loops_.ChunkSpan(chunk);
     loops_.EmitRowVectors(span, [&](const StageLoops::Vectors& vectors) {
       place_.point = b_.CreateSub(vectors.first, span.begin, "point");

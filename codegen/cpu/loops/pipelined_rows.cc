@@ -19,8 +19,13 @@ class PipelinedRows {
  public:
   PipelinedRows(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
                 TaskDigits& digits, StageLoops& loops)
-      : b_(b), plan_(plan), behind_(schedule.behind), digits_(digits), loops_(loops), axes_(loops.TaskAxes()) {
-    assert(schedule.rows > StageLoops::kBefore);
+      : b_(b),
+        plan_(plan),
+        behind_(schedule.defer_last_stage),
+        digits_(digits),
+        loops_(loops),
+        axes_(loops.TaskAxes()) {
+    assert(schedule.interleaved_rows > StageLoops::kBefore);
     if (RowBufferSets(plan, schedule) == 1) return;
     if (behind_) sets_.push_back({StageLoops::kBefore});
     sets_.push_back({StageLoops::kHere});
@@ -57,7 +62,7 @@ class PipelinedRows {
     for (size_t i = 0; i < here.size(); ++i) Keep(here[i], place_[i]);
   }
 
-  // The last stage of the last row, with Schedule::behind.
+  // The last stage of the last row, with Schedule::defer_last_stage.
   void EmitEpilogue() {
     Advance();
     TakeRowBefore();
@@ -136,7 +141,7 @@ class PipelinedRows {
 
 }  // namespace
 
-int StageToLookAheadIn(const KernelPlan& plan, int lane_axis) {
+int StageToOverlap(const KernelPlan& plan, int lane_axis) {
   const Stage& first = plan.stages[0];  // scans never share a stage with reductions
   const auto is_left = [&](const Statement& s) {
     return IsReduction(plan, s) || (s.reduce_axes.empty() && plan.buffers[s.buffer].kind != BufferKind::kLocal);
@@ -149,9 +154,10 @@ int StageToLookAheadIn(const KernelPlan& plan, int lane_axis) {
   return 0;
 }
 
-bool LeavesLastStage(const KernelPlan& plan, int ahead) {
+bool CanDeferLastStage(const KernelPlan& plan, int overlap_stage) {
   const Stage& last = plan.stages.back();
-  return ahead > 0 && ahead + 1 < static_cast<int>(plan.stages.size()) && last.axes == plan.stages[ahead].axes &&
+  return overlap_stage > 0 && overlap_stage + 1 < static_cast<int>(plan.stages.size()) &&
+         last.axes == plan.stages[overlap_stage].axes &&
          std::all_of(last.statements.begin(), last.statements.end(),
                      [](const Statement& s) { return s.reduce_axes.empty(); });
 }
@@ -163,8 +169,8 @@ bool KeepsAhead(const KernelPlan& plan) {
 }
 
 int RowBufferSets(const KernelPlan& plan, const Schedule& schedule) {
-  if (schedule.ahead == 0 || !HasScratch(plan)) return 1;
-  return 1 + (KeepsAhead(plan) ? 1 : 0) + (schedule.behind ? 1 : 0);
+  if (schedule.overlap_stage == 0 || !HasScratch(plan)) return 1;
+  return 1 + (KeepsAhead(plan) ? 1 : 0) + (schedule.defer_last_stage ? 1 : 0);
 }
 
 Value* EmitRowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
@@ -175,11 +181,11 @@ Value* EmitRowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Sc
   EmitIf(b, in_flight, "rows", [&] {
     PipelinedRows rows(b, plan, schedule, scratch, digits, loops);
     rows.EmitPrologue();
-    if (schedule.behind) rows.EmitIteration(/*with_next=*/true, /*with_before=*/false);
-    EmitLoop(b, schedule.behind ? b.CreateAdd(first, one) : first, last, 1, "task",
-             [&](Value*) { rows.EmitIteration(/*with_next=*/true, schedule.behind); });
-    rows.EmitIteration(/*with_next=*/false, schedule.behind);
-    if (schedule.behind) rows.EmitEpilogue();
+    if (schedule.defer_last_stage) rows.EmitIteration(/*with_next=*/true, /*with_before=*/false);
+    EmitLoop(b, schedule.defer_last_stage ? b.CreateAdd(first, one) : first, last, 1, "task",
+             [&](Value*) { rows.EmitIteration(/*with_next=*/true, schedule.defer_last_stage); });
+    rows.EmitIteration(/*with_next=*/false, schedule.defer_last_stage);
+    if (schedule.defer_last_stage) rows.EmitEpilogue();
   });
   if (HasScratch(plan)) loops.PlaceBuffers(StageLoops::kHere, scratch);  // for rows that are not pipelined
   return b.CreateSelect(in_flight, end, first, "left");

@@ -1,7 +1,7 @@
 // Software-pipelined rows: while a row is processed, the first stage of the next row runs in the loops of a later stage
-// (Schedule::ahead). So may the last stage of the previous row (Schedule::behind). This fills the wait at the end of
-// reductions, and overlaps arithmetic with the neighbours' loads and stores. (Stores then alternate between the output
-// and row buffers, which stay in L1.)
+// (Schedule::overlap_stage). So may the last stage of the previous row (Schedule::defer_last_stage). This fills the
+// wait at the end of reductions, and overlaps arithmetic with the neighbours' loads and stores. (Stores then alternate
+// between the output and row buffers, which stay in L1.)
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_PIPELINED_ROWS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_PIPELINED_ROWS_H_
 
@@ -21,11 +21,11 @@ constexpr int64_t kLargestLaunchInFlight = 1 << 20;
 
 // The stage in whose loops the first stage of the next row may run: the first later one with the same axes, among them
 // the lane axis. 0: none, or the first stage has results other than reductions and stores.
-int StageToLookAheadIn(const KernelPlan& plan, int lane_axis);
+int StageToOverlap(const KernelPlan& plan, int lane_axis);
 
-// Whether the last stage may run in the loops of stage `ahead` of the next row: it comes later, has the same axes and
-// only stores.
-bool LeavesLastStage(const KernelPlan& plan, int ahead);
+// Whether the last stage may run in the loops of stage `overlap_stage` of the next row: it comes later, has the same
+// axes and only stores.
+bool CanDeferLastStage(const KernelPlan& plan, int overlap_stage);
 
 // Whether the first stage writes row buffers.
 bool KeepsAhead(const KernelPlan& plan);

@@ -32,7 +32,7 @@ constexpr int kRestSteps = kFewVectors + 1;
 StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule,
                        const EmitTarget& target, const KernelFrame& frame, const Version& version)
     : b_(b), plan_(plan), schedule_(schedule), target_(target), across_rows_(tailor::LanesAcrossRows(plan, schedule)) {
-  for (int i = 0; i < schedule_.rows; ++i) {
+  for (int i = 0; i < schedule_.interleaved_rows; ++i) {
     frames_.push_back(frame);
     ScalarEmitter& row = rows_.emplace_back(b_, target_, plan_, frames_.back());
     row.SetInterleavedRows(LanesAcrossRows() ? schedule_.lanes : 1);
@@ -89,7 +89,7 @@ void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
 }
 
 void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
-  EmitVectors(chunk, schedule_.rows, nullptr, [&](const Vectors& vectors) {
+  EmitVectors(chunk, schedule_.interleaved_rows, nullptr, [&](const Vectors& vectors) {
     if (IsScanOnly(plan_)) {  // one ordered loop carries all of them: adjacent cache lines are visited together
       across_ = vectors;
     } else {
@@ -154,11 +154,11 @@ void StageLoops::EmitFirstStage() { EmitStageOf(plan_.stages.front(), kNext); }
 void StageLoops::EmitLastStage() { EmitStageOf(plan_.stages.back(), kBefore); }
 
 void StageLoops::EmitOtherStages(bool with_next, bool with_before) {
-  const int end = static_cast<int>(plan_.stages.size()) - (schedule_.behind ? 1 : 0);
+  const int end = static_cast<int>(plan_.stages.size()) - (schedule_.defer_last_stage ? 1 : 0);
   for (int i = 1; i < end; ++i) {
     std::vector<Pass> passes = {{&plan_.stages[i], kHere}};
-    if (i == schedule_.ahead && with_next) passes.push_back({&plan_.stages.front(), kNext});
-    if (i == schedule_.ahead && with_before) passes.push_back({&plan_.stages.back(), kBefore});
+    if (i == schedule_.overlap_stage && with_next) passes.push_back({&plan_.stages.front(), kNext});
+    if (i == schedule_.overlap_stage && with_before) passes.push_back({&plan_.stages.back(), kBefore});
     rows_end_ = passes.back().row + 1;
     EmitPasses(passes);
   }

@@ -60,8 +60,9 @@ class StageLoops {
   enum RowInFlight { kHere, kNext, kBefore };
   // The first stage of the next row.
   void EmitFirstStage();
-  // The stages of the current row after its first, without the last if Schedule::behind. In the loops of stage
-  // Schedule::ahead run the next row's first stage (`with_next`) and the previous row's last one (`with_before`).
+  // The stages of the current row after its first, without the last if Schedule::defer_last_stage. In the loops of
+  // stage Schedule::overlap_stage run the next row's first stage (`with_next`) and the previous row's last one
+  // (`with_before`).
   void EmitOtherStages(bool with_next, bool with_before);
   // The last stage of the previous row.
   void EmitLastStage();

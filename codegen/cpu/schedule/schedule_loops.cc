@@ -115,7 +115,7 @@ int64_t GreatestOf(const KernelPlan& plan, const std::vector<DimSize>& dim_sizes
 // Rows side by side: with the vectors in flight in each, their sums take at most half of 32 registers.
 constexpr int kSideBySide = 4;
 
-// Schedule::short_row, in elements. In longer rows the idle time at the end of reductions matters little.
+// Schedule::max_interleaved_elements. In longer rows the idle time at the end of reductions matters little.
 constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 
 // Vectors side by side where lanes run across rows: one cache line each, at every step down the columns. Prefetchers
@@ -181,12 +181,12 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 }
 
 // Bytes of row buffers per worker. Lanes across rows: of all vectors side by side. Otherwise the larger of: one row
-// with the other buffer sets of rows in flight (small launches only), or `schedule.rows` short rows side by side.
+// with the other buffer sets of rows in flight (small launches only), or the interleaved short rows.
 SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
   if (LanesAcrossRows(plan, schedule)) {
     const SlotExpr vectors = SlotExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].dim_size), schedule.lanes);
-    return SlotExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
+    return SlotExpr::Min(schedule.interleaved_rows, vectors) * RowBytes(plan, schedule.lanes);
   }
   int64_t element = 0;  // of all row buffers
   for (const Buffer& buffer : plan.buffers) {
@@ -196,9 +196,10 @@ SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (const int others = RowBufferSets(plan, schedule) - 1; others > 0) {
     one = one + others * SlotExpr::Min(RowBytes(plan), kLargestLaunchInFlight * element);
   }
-  if (schedule.rows == 1) return one;
-  const int64_t most = schedule.short_row * element;
-  return SlotExpr::Max(one, SlotExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
+  if (schedule.interleaved_rows == 1) return one;
+  const int64_t most = schedule.max_interleaved_elements * element;
+  return SlotExpr::Max(one,
+                       SlotExpr::Min(schedule.interleaved_rows * RowBytes(plan), schedule.interleaved_rows * most));
 }
 
 // Rows per chunk, where rows are long: most rows have a neighbour in flight, if enough chunks are left for many
@@ -224,12 +225,12 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
   schedule.versions = BroadcastVersions(plan);
-  schedule.rows = SideBySide(plan, schedule, traits, cost);
-  if (schedule.rows > 1 && LanesAlongRows(plan, schedule)) {
+  schedule.interleaved_rows = SideBySide(plan, schedule, traits, cost);
+  if (schedule.interleaved_rows > 1 && LanesAlongRows(plan, schedule)) {
     const bool is_slow = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow;
-    schedule.short_row = is_slow ? kShortSlowRow : kShortRow;
-    if (is_slow) schedule.ahead = StageToLookAheadIn(plan, schedule.lane_axis);
-    schedule.behind = LeavesLastStage(plan, schedule.ahead);
+    schedule.max_interleaved_elements = is_slow ? kShortSlowRow : kShortRow;
+    if (is_slow) schedule.overlap_stage = StageToOverlap(plan, schedule.lane_axis);
+    schedule.defer_last_stage = CanDeferLastStage(plan, schedule.overlap_stage);
   }
 
   SlotExpr tasks = 1, per_task = 1;
@@ -240,7 +241,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
     if (plan.axes[i].role != AxisRole::kParallel) {
       per_task = per_task * dim_size;
     } else if (i == schedule.lane_axis) {
-      schedule.lane_chunk = has_tiles ? std::max(4, schedule.rows) * schedule.lanes : 4096;
+      schedule.lane_chunk = has_tiles ? std::max(4, schedule.interleaved_rows) * schedule.lanes : 4096;
       tasks = tasks * SlotExpr::CeilDiv(dim_size, schedule.lane_chunk);
       per_task = per_task * SlotExpr::Min(dim_size, schedule.lane_chunk);
     } else {
@@ -251,10 +252,10 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   // A chunk of tasks should take some 10,000 cycles, as handing it out costs about 1,000.
   const int64_t elements_per_chunk = 10000 * schedule.lanes / cost;
   const SlotExpr per_task_or_one = SlotExpr::Max(1, per_task);
-  if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
-    const SlotExpr groups = SlotExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
-    const SlotExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
-    schedule.tasks_per_chunk = SlotExpr::Max(neighbours, schedule.rows * groups);
+  if (LanesAlongRows(plan, schedule) && schedule.interleaved_rows > 1) {  // chunks of whole groups
+    const SlotExpr groups = SlotExpr::FloorDiv(elements_per_chunk / schedule.interleaved_rows, per_task_or_one);
+    const SlotExpr neighbours = schedule.overlap_stage > 0 ? FewNeighbours(tasks) : 1;
+    schedule.tasks_per_chunk = SlotExpr::Max(neighbours, schedule.interleaved_rows * groups);
   } else {
     schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, per_task_or_one));
   }

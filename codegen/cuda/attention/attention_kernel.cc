@@ -220,10 +220,10 @@ std::vector<Value*> AttentionKernel::EmitMaskedScores(Value* first) {
 // if the row has seen NaN, the result does not depend on it. Out-of-range rows always agree.
 Value* AttentionKernel::EmitHasNoWeight(int row, Value* masked) {
   constexpr float kBelowAll = -128;  // exp(-104) is less than half the least float
-  Value* top = rows_.EmitTop(row);
-  Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(masked, top), f_.F32(kBelowAll), "far.below");
+  Value* running_max = rows_.EmitRunningMax(row);
+  Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(masked, running_max), f_.F32(kBelowAll), "far.below");
   nothing = b_.CreateOr(nothing, b_.CreateFCmpOEQ(masked, f_.F32(-kInfinity)));
-  nothing = b_.CreateOr(nothing, b_.CreateFCmpUNO(top, top));
+  nothing = b_.CreateOr(nothing, b_.CreateFCmpUNO(running_max, running_max));
   Value* m = b_.CreateAdd(f_.first_row, f_.Wide(in_tile_[row]));
   return b_.CreateOr(nothing, b_.CreateICmpSGE(m, f_.rows), "nothing");
 }
@@ -334,42 +334,43 @@ void AttentionKernel::EmitResult() {
   }
 }
 
-// The slices exchange each row's maximum and total, and combine them. Returns, by row, the factor of this slice's sums.
+// The slices exchange each row's maximum and sum of exponentials, and combine them. Returns, by row, the factor of this
+// slice's sums.
 std::vector<Value*> AttentionKernel::EmitSliceReduction() {
   Value* leads = b_.CreateICmpEQ(b_.CreateAnd(f_.thread, lane_.sharers - 1), f_.I32(0), "leads");
   const auto half = [&](Value* at) { return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), at, 4); };
   EmitIf(b_, leads, "tell", [&] {
     for (size_t row = 0; row < in_tile_.size(); ++row) {
       Value* at = SliceAddress(slice_, in_tile_[row]);
-      b_.CreateAlignedStore(rows_.EmitTop(static_cast<int>(row)), at, llvm::Align(4));
-      b_.CreateAlignedStore(rows_.EmitTotal(static_cast<int>(row)), half(at), llvm::Align(4));
+      b_.CreateAlignedStore(rows_.EmitRunningMax(static_cast<int>(row)), at, llvm::Align(4));
+      b_.CreateAlignedStore(rows_.EmitRunningSum(static_cast<int>(row)), half(at), llvm::Align(4));
     }
   });
   device::EmitBarrier(b_);
   std::vector<Value*> factors;
   for (size_t row = 0; row < in_tile_.size(); ++row) {
-    std::vector<Value*> tops, totals;
+    std::vector<Value*> maxima, sums;
     for (int slice = 0; slice < tile_.slices; ++slice) {
       Value* at = SliceAddress(f_.I32(slice), in_tile_[row]);
-      tops.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4), "slice.top"));
-      totals.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), half(at), llvm::Align(4), "slice.total"));
+      maxima.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4), "slice.max"));
+      sums.push_back(b_.CreateAlignedLoad(b_.getFloatTy(), half(at), llvm::Align(4), "slice.sum"));
     }
-    factors.push_back(rows_.EmitMerge(static_cast<int>(row), tops, totals));
+    factors.push_back(rows_.EmitMerge(static_cast<int>(row), maxima, sums));
   }
   return factors;
 }
 
-// The factor of the row's sums. NaN if all scores were -inf. Without keys there are no sums, and the total is taken as
-// 1.
+// The factor of the row's sums. NaN if all scores were -inf. Without keys there are no sums, and the sum of
+// exponentials is taken as 1.
 Value* AttentionKernel::EmitScale(int row) {
   Value* any = b_.CreateICmpSGT(f_.keys, b_.getInt64(0), "any.keys");
-  Value* top = rows_.EmitTop(row);
+  Value* running_max = rows_.EmitRunningMax(row);
   f_.scalars.SetAxis(a_.m, m_[row]);
-  f_.scalars.SetLocal(a_.top, top);
-  f_.scalars.SetLocal(a_.total, b_.CreateSelect(any, rows_.EmitTotal(row), f_.F32(1), "total.or_one"));
+  f_.scalars.SetLocal(a_.row_max, running_max);
+  f_.scalars.SetLocal(a_.row_sum, b_.CreateSelect(any, rows_.EmitRunningSum(row), f_.F32(1), "row_sum.or_one"));
   Value* scale = f_.scalars.Emit(a_.scale);
   f_.scalars.Forget();
-  Value* none = b_.CreateAnd(any, b_.CreateFCmpOEQ(top, f_.F32(-kInfinity)), "all.masked");
+  Value* none = b_.CreateAnd(any, b_.CreateFCmpOEQ(running_max, f_.F32(-kInfinity)), "all.masked");
   return b_.CreateSelect(none, f_.F32(std::numeric_limits<float>::quiet_NaN()), scale, "scale");
 }
 

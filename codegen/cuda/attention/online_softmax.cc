@@ -12,24 +12,24 @@ using llvm::Value;
 OnlineSoftmax::OnlineSoftmax(AttentionFrame& frame, int rows, int sharers)
     : frame_(frame), b_(frame.b), sharers_(sharers) {
   for (int row = 0; row < rows; ++row) {
-    tops_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "tops"));
-    totals_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "totals"));
+    running_max_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "running_max"));
+    running_sum_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "running_sum"));
     Set(row, frame.F32(-std::numeric_limits<float>::infinity()), frame.F32(0));
   }
 }
 
-void OnlineSoftmax::Set(int row, Value* top, Value* total) {
-  b_.CreateStore(top, tops_[row]);
-  b_.CreateStore(total, totals_[row]);
+void OnlineSoftmax::Set(int row, Value* running_max, Value* running_sum) {
+  b_.CreateStore(running_max, running_max_[row]);
+  b_.CreateStore(running_sum, running_sum_[row]);
 }
 
 Value* OnlineSoftmax::EmitMax(Value* x, Value* y) {
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y, nullptr, "top");
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y, nullptr, "max");
 }
 
-Value* OnlineSoftmax::EmitSubtrahend(Value* top) {
-  Value* none = b_.CreateFCmpOEQ(top, frame_.F32(-std::numeric_limits<float>::infinity()), "none");
-  return b_.CreateSelect(none, frame_.F32(0), top, "subtrahend");
+Value* OnlineSoftmax::EmitSubtrahend(Value* running_max) {
+  Value* none = b_.CreateFCmpOEQ(running_max, frame_.F32(-std::numeric_limits<float>::infinity()), "none");
+  return b_.CreateSelect(none, frame_.F32(0), running_max, "subtrahend");
 }
 
 // f32 attention uses the accurate exponential. For weights that are rounded to 16 bits the device's exp2 suffices: the
@@ -44,43 +44,44 @@ Value* OnlineSoftmax::EmitExponential(Value* score, Value* subtrahend) {
 }
 
 Value* OnlineSoftmax::EmitUpdate(int row, std::vector<Value*>& scores) {
-  Value* before = EmitTop(row);
-  Value* top = before;
-  for (Value* score : scores) top = EmitMax(top, score);
+  Value* before = EmitRunningMax(row);
+  Value* running_max = before;
+  for (Value* score : scores) running_max = EmitMax(running_max, score);
   for (int distance = 1; distance < sharers_; distance *= 2) {
-    top = EmitMax(top, device::EmitShuffleXor(b_, top, distance));
+    running_max = EmitMax(running_max, device::EmitShuffleXor(b_, running_max, distance));
   }
-  Value* subtrahend = EmitSubtrahend(top);
+  Value* subtrahend = EmitSubtrahend(running_max);
   Value* factor = EmitExponential(before, subtrahend);
-  Value* total = b_.CreateFMul(EmitTotal(row), factor, "total.before");
+  Value* running_sum = b_.CreateFMul(EmitRunningSum(row), factor, "running_sum.before");
   for (Value*& score : scores) {
     score = EmitExponential(score, subtrahend);
-    total = b_.CreateFAdd(total, score, "total.next");
+    running_sum = b_.CreateFAdd(running_sum, score, "running_sum.next");
   }
-  Set(row, top, total);
+  Set(row, running_max, running_sum);
   return factor;
 }
 
-Value* OnlineSoftmax::EmitMerge(int row, const std::vector<Value*>& tops, const std::vector<Value*>& totals) {
-  Value* top = tops[0];
-  for (Value* part : tops) top = EmitMax(top, part);
-  Value* subtrahend = EmitSubtrahend(top);
-  Value* factor = EmitExponential(EmitTop(row), subtrahend);
-  Value* total = frame_.F32(0);
-  for (size_t i = 0; i < tops.size(); ++i) {
-    total = b_.CreateFAdd(total, b_.CreateFMul(totals[i], EmitExponential(tops[i], subtrahend)), "total.all");
+Value* OnlineSoftmax::EmitMerge(int row, const std::vector<Value*>& maxima, const std::vector<Value*>& sums) {
+  Value* running_max = maxima[0];
+  for (Value* part : maxima) running_max = EmitMax(running_max, part);
+  Value* subtrahend = EmitSubtrahend(running_max);
+  Value* factor = EmitExponential(EmitRunningMax(row), subtrahend);
+  Value* running_sum = frame_.F32(0);
+  for (size_t i = 0; i < maxima.size(); ++i) {
+    running_sum =
+        b_.CreateFAdd(running_sum, b_.CreateFMul(sums[i], EmitExponential(maxima[i], subtrahend)), "running_sum.all");
   }
-  Set(row, top, total);
+  Set(row, running_max, running_sum);
   return factor;
 }
 
 void OnlineSoftmax::EmitFinish() {
-  for (size_t row = 0; row < totals_.size(); ++row) {
-    Value* total = EmitTotal(static_cast<int>(row));
+  for (size_t row = 0; row < running_sum_.size(); ++row) {
+    Value* running_sum = EmitRunningSum(static_cast<int>(row));
     for (int distance = 1; distance < sharers_; distance *= 2) {
-      total = b_.CreateFAdd(total, device::EmitShuffleXor(b_, total, distance), "total.all");
+      running_sum = b_.CreateFAdd(running_sum, device::EmitShuffleXor(b_, running_sum, distance), "running_sum.all");
     }
-    b_.CreateStore(total, totals_[row]);
+    b_.CreateStore(running_sum, running_sum_[row]);
   }
 }
 

@@ -19,28 +19,28 @@ class OnlineSoftmax {
   // Replaces the scores (f32) of row `row` by their exponentials. Returns the factor by which earlier sums must be
   // scaled.
   llvm::Value* EmitUpdate(int row, std::vector<llvm::Value*>& scores);
-  // After the last scores: adds the totals of the sharers, so that each has the whole sum.
+  // After the last scores: adds the sums of the sharers, so that each has the whole sum.
   void EmitFinish();
   // f32: the row's maximum so far, and the sum of exponentials relative to it. The sum is this thread's part until
   // EmitFinish, then that of all sharers.
-  llvm::Value* EmitTop(int row) { return Load(tops_[row], "top"); }
-  llvm::Value* EmitTotal(int row) { return Load(totals_[row], "total"); }
-  // Combines the row with other parts: `tops` and `totals` are those of all parts. Returns the factor of this part's
+  llvm::Value* EmitRunningMax(int row) { return Load(running_max_[row], "running_max"); }
+  llvm::Value* EmitRunningSum(int row) { return Load(running_sum_[row], "running_sum"); }
+  // Combines the row with other parts: `maxima` and `sums` are those of all parts. Returns the factor of this part's
   // sums.
-  llvm::Value* EmitMerge(int row, const std::vector<llvm::Value*>& tops, const std::vector<llvm::Value*>& totals);
+  llvm::Value* EmitMerge(int row, const std::vector<llvm::Value*>& maxima, const std::vector<llvm::Value*>& sums);
   // The larger of both; NaN if either is NaN.
   llvm::Value* EmitMax(llvm::Value* x, llvm::Value* y);
 
  private:
-  void Set(int row, llvm::Value* top, llvm::Value* total);
+  void Set(int row, llvm::Value* running_max, llvm::Value* running_sum);
   llvm::Value* Load(llvm::AllocaInst* slot, const char* name) { return b_.CreateLoad(b_.getFloatTy(), slot, name); }
-  llvm::Value* EmitSubtrahend(llvm::Value* top);
+  llvm::Value* EmitSubtrahend(llvm::Value* running_max);
   llvm::Value* EmitExponential(llvm::Value* score, llvm::Value* subtrahend);
 
   AttentionFrame& frame_;
   llvm::IRBuilderBase& b_;
   const int sharers_;
-  std::vector<llvm::AllocaInst*> tops_, totals_;
+  std::vector<llvm::AllocaInst*> running_max_, running_sum_;
 };
 
 }  // namespace tailor::cuda

@@ -73,7 +73,7 @@ class CudaLoopEmitter {
   // Threads that hold their rows load an element for each turn, even past the end, so there must be one.
   Value* TakesVectors() {
     Value* whole = EmitAreVectorsWhole(b_, plan_, version_, frame_);
-    if (version_.turns == 0) return whole;
+    if (version_.vectors_per_thread == 0) return whole;
     return b_.CreateAnd(whole, b_.CreateICmpNE(DimSizeOf(version_.lane_axis), b_.getInt64(0)), "whole.some");
   }
 
@@ -122,7 +122,7 @@ class CudaLoopEmitter {
 
   void EmitPoints(int lanes) {
     lanes_ = lanes;
-    turns_ = lanes > 1 ? version_.turns : 0;
+    turns_ = lanes > 1 ? version_.vectors_per_thread : 0;
     for (const auto& [buffer, values] : held_) emitter_.SetLocal(buffer, nullptr);
     held_.clear();
     if (version_.lanes > 1) emitter_.SetLanes(version_.lane_axis, b_.getInt64(0), 1, nullptr);
@@ -528,7 +528,7 @@ class CudaLoopEmitter {
   int sharers_ = 1;
   Value* has_point_ = nullptr;  // if threads pack: whether the point is one of the plan's
   int lanes_ = 1;               // of the code being emitted
-  int turns_ = 0;               // likewise: CudaVersion::turns, if threads hold their rows
+  int turns_ = 0;               // likewise: CudaVersion::vectors_per_thread, if threads hold their rows
   int turn_ = 0;
   Value* in_turn_ = nullptr;  // whether the current turn has an element; null outside of turns
   absl::flat_hash_map<int, std::vector<Value*>> held_;  // by row buffer: the thread's value of each turn

@@ -153,7 +153,7 @@ std::string CudaVersion::ShapeText() const {
       return absl::StrCat("thread per element", vectors);
     case Shape::kRows:
       return absl::StrCat(row_threads, " threads per ", cooperative ? "part of a row" : "row", vectors,
-                          turns > 0 ? absl::StrCat(", turns ", turns) : "");
+                          vectors_per_thread > 0 ? absl::StrCat(", ", vectors_per_thread, " vectors per thread") : "");
     case Shape::kColumns:
       return cooperative ? "parts of columns" : "columns";
     case Shape::kTransposed:

@@ -39,9 +39,9 @@ struct CudaVersion {
   // checks).
   int lanes = 1;
   int lane_axis = -1;
-  // kRows, > 0: a thread has at most `turns` * `lanes` elements of its row. If it takes vectors, loops over them are
-  // unrolled and row buffers are registers.
-  int turns = 0;
+  // kRows, > 0: a thread has at most this many times `lanes` elements of its row. If it takes vectors, loops over them
+  // are unrolled and row buffers are registers.
+  int vectors_per_thread = 0;
   SlotExpr blocks;
   SlotExpr clocks;        // DeviceLaunch::clocks
   SlotExpr shared_bytes;  // dynamic shared memory of a block

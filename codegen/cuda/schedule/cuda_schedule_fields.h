@@ -65,7 +65,7 @@ constexpr auto FieldsOf(std::type_identity<CudaVersion>) {
                     Field{"row_threads", &CudaVersion::row_threads},
                     Field{"lanes", &CudaVersion::lanes},
                     Field{"lane_axis", &CudaVersion::lane_axis},
-                    Field{"turns", &CudaVersion::turns},
+                    Field{"vectors_per_thread", &CudaVersion::vectors_per_thread},
                     Field{"tile", &CudaVersion::tile},
                     Field{"attention", &CudaVersion::attention},
                     Field{"blocks", &CudaVersion::blocks},

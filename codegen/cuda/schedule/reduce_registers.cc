@@ -22,8 +22,8 @@ bool ReduceRegisters(CudaVersion& version) {
       version.shape == Shape::kThreadPerElement || version.shape == Shape::kRows || version.shape == Shape::kColumns;
   // The scratch of persistent matmuls is sized for their number of resident blocks.
   const bool may_have_fewer = loops || !version.persistent;
-  if (version.turns > 0) {
-    version.turns = 0;
+  if (version.vectors_per_thread > 0) {
+    version.vectors_per_thread = 0;
   } else if (may_have_fewer && version.resident_blocks > 1 &&
              version.resident_blocks * version.threads > kThreadsOfMostRegisters) {
     version.resident_blocks -= version.resident_blocks / 2;

@@ -20,7 +20,7 @@ constexpr int kLongThreads = 512;  // for rows longer than kLong elements: few r
 constexpr int64_t kLong = 8192;
 constexpr int kPackedThreads = 128;         // of blocks with several rows
 constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: four such blocks fit a multiprocessor
-constexpr int kMostTurns = 8;               // of a thread that holds its part of a row in registers
+constexpr int kMostVectors = 8;             // of a thread that holds its part of a row in registers
 
 // The last axis of all loops within rows; -1 if they differ or there are none.
 int RowAxis(const KernelPlan& plan) {
@@ -72,14 +72,14 @@ class RowScheduler {
   std::vector<CudaVersion> Run() {
     if (TryLongRows()) return std::move(versions_);
     if (TryParts()) return std::move(versions_);
-    const bool holds = HoldsRows(kMostTurns);
+    const bool holds = HoldsRows(kMostVectors);
     // Stages that only read do not need whole cache lines per warp.
     if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
     if (holds && TryPacked(kWarp, 2)) return std::move(versions_);
-    if (TryPacked(kWarp, kMostTurns)) return std::move(versions_);
+    if (TryPacked(kWarp, kMostVectors)) return std::move(versions_);
     if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].dim_size.is_constant()) {
-      if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
-        AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
+      if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostVectors / 2 < kLong) {
+        AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostVectors / 2);
       }
       AddBlocks(kBlockThreads, kLong);
     }
@@ -88,9 +88,9 @@ class RowScheduler {
   }
 
  private:
-  // Whether a thread may hold its part of a row, `turns` vectors, in registers: each loop is over the row only, no
+  // Whether a thread may hold its part of a row, `vectors` vectors, in registers: each loop is over the row only, no
   // thread reads what another wrote, and the held values leave registers for the computation.
-  bool HoldsRows(int turns) const {
+  bool HoldsRows(int vectors) const {
     constexpr int64_t kMostHeld = 96;  // registers
     if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !ExchangedIsThreadPrivate(plan_)) return false;
     if (plan_.axes[axis_].dim_size == DimSize{.constant = 0}) return false;
@@ -111,7 +111,7 @@ class RowScheduler {
     }
     int64_t registers = 0;
     for (int buffer : held) registers += std::max(SizeOf(plan_.buffers[buffer].dtype), 4) / 4;
-    return registers * base_.lanes * turns <= kMostHeld;
+    return registers * base_.lanes * vectors <= kMostHeld;
   }
 
   bool StoresNoRow() const {
@@ -125,12 +125,12 @@ class RowScheduler {
   // All loads of a row are in flight at once. True if it takes all rows.
   bool TryLongRows() {
     constexpr int64_t kMany = 32;
-    constexpr int kLongTurns = 16;
-    if (!HoldsRows(kLongTurns) || !StoresNoRow() || longest_ <= kLong) return false;
+    constexpr int kLongVectors = 16;
+    if (!HoldsRows(kLongVectors) || !StoresNoRow() || longest_ <= kLong) return false;
     CudaVersion version = base_;
     version.threads = version.row_threads = kLongThreads;
-    version.turns = kLongTurns;
-    const int64_t reach = int64_t{kLongThreads} * version.lanes * kLongTurns;
+    version.vectors_per_thread = kLongVectors;
+    const int64_t reach = int64_t{kLongThreads} * version.lanes * kLongVectors;
     const DimSize& dim_size = plan_.axes[axis_].dim_size;
     if ((dim_size.is_constant() && longest_ > reach) || rows_.constant().value_or(kMany) < kMany) return false;
     std::vector<Guard>& guards = version.version.guards;
@@ -167,15 +167,15 @@ class RowScheduler {
     return parts->version.guards.empty();
   }
 
-  // Adds a version with several rows per block, of at most `turns` vectors per thread. True if no row is longer than
+  // Adds a version with several rows per block, of at most `vectors` vectors per thread. True if no row is longer than
   // that.
-  bool TryPacked(int row_threads, int turns) {
+  bool TryPacked(int row_threads, int vectors) {
     if (axis_ < 0) return false;
     CudaVersion version = base_;
     version.threads = kPackedThreads;
     version.row_threads = row_threads;
-    version.turns = HoldsRows(turns) ? turns : 0;
-    const int64_t reach = int64_t{row_threads} * base_.lanes * turns;
+    version.vectors_per_thread = HoldsRows(vectors) ? vectors : 0;
+    const int64_t reach = int64_t{row_threads} * base_.lanes * vectors;
     const DimSize& dim_size = plan_.axes[axis_].dim_size;
     const bool fits_all = longest_ <= reach;
     if (!fits_all && dim_size.is_constant()) return false;
@@ -218,9 +218,10 @@ class RowScheduler {
     while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
     version.row_threads = version.threads;
     const int at_once = version.threads * version.lanes;
-    const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
+    const int vectors =
+        reach <= int64_t{kMostVectors} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
     // Kernels that also write rows run better with many blocks, each with few registers.
-    if (StoresNoRow() && HoldsRows(turns)) version.turns = turns;
+    if (StoresNoRow() && HoldsRows(vectors)) version.vectors_per_thread = vectors;
     version.blocks = SlotExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);
@@ -233,7 +234,7 @@ class RowScheduler {
     shared.shared_bytes = rows.partial_bytes + row_bytes_;
     shared.scratch_bytes = 0;
     // Row buffers in scratch: their addresses take registers, of which threads of larger blocks have too few.
-    scratch.turns = 0;
+    scratch.vectors_per_thread = 0;
     scratch.threads = scratch.row_threads = std::min(rows.threads, kBlockThreads);
     scratch.partial_bytes = PartialBytes(scratch);
     scratch.shared_bytes = scratch.partial_bytes;

@@ -112,7 +112,8 @@ class VersionVerifier {
       return Wrong("shape", "the plan has no transposed tiles");
     if (v_.shape == Shape::kColumns && AxesOf(plan_, AxisRole::kTile).empty())
       return Wrong("shape", "the plan has no tile axis to share");
-    if (v_.turns < 0 || (v_.turns > 0 && v_.shape != Shape::kRows)) return Wrong("turns", "are for rows");
+    if (v_.vectors_per_thread < 0 || (v_.vectors_per_thread > 0 && v_.shape != Shape::kRows))
+      return Wrong("vectors_per_thread", "are for rows");
     if (v_.rows_in_shared && v_.shape != Shape::kRows) return Wrong("rows_in_shared", "is for rows");
     const bool reduces = v_.shape == Shape::kRows || v_.shape == Shape::kColumns;
     if (v_.partial_bytes < 0 || (v_.partial_bytes > 0 && !reduces))

@@ -172,7 +172,7 @@ TEST(EmitContraction, BitsDoNotDependOnTheTiling) {
     ASSERT_GE(family.size(), 12);
     for (MatmulTiling& tiling : family) tiling.least_m = 0, tiling.most_m = INT64_MAX;
     const Matmul plain(form, target, std::vector<MatmulTiling>());
-    std::vector<Matmul> matmuls;  // as many cuts to each as a schedule may have
+    std::vector<Matmul> matmuls;  // as many tilings to each as a schedule may have
     for (size_t first = 0; first < family.size(); first += kMostTilings) {
       const auto last = family.begin() + std::min(first + kMostTilings, family.size());
       matmuls.emplace_back(form, target, std::vector<MatmulTiling>(family.begin() + first, last));

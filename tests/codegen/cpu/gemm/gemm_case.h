@@ -23,7 +23,7 @@ std::vector<CpuTarget> RunnableTargets();
 class Matmul {
  public:
   Matmul(const MatmulCaseForm& form, const CpuTarget& target);
-  // With `cuts` to choose among instead of those of its schedule; none: the rule alone.
+  // With `tilings` to choose among instead of those of its schedule; none: the rule alone.
   Matmul(const MatmulCaseForm& form, const CpuTarget& target, std::vector<MatmulTiling> tilings);
 
   // Runs choose the cut as one thread does, unless another is set, which is one of the schedule's.

@@ -20,58 +20,58 @@
 namespace tailor::cpu {
 namespace {
 
-TEST(StageToLookAheadIn, IsTheFirstWithTheLoopsOfTheFirstStage) {
+TEST(StageToOverlap, IsTheFirstWithTheLoopsOfTheFirstStage) {
   KernelPlan plan = RowSoftmaxPlan();
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 1);
+  EXPECT_EQ(StageToOverlap(plan, 1), 1);
   plan.stages[1].axes.clear();
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 2);
+  EXPECT_EQ(StageToOverlap(plan, 1), 2);
   plan.stages[2].axes.clear();
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 0);
+  EXPECT_EQ(StageToOverlap(plan, 1), 0);
 }
 
-TEST(StageToLookAheadIn, IsNoneWhereLanesRunElsewhere) {
-  EXPECT_EQ(StageToLookAheadIn(RowSoftmaxPlan(), 0), 0);
+TEST(StageToOverlap, IsNoneWhereLanesRunElsewhere) {
+  EXPECT_EQ(StageToOverlap(RowSoftmaxPlan(), 0), 0);
   KernelPlan plan = RowSoftmaxPlan();
   plan.stages[0].axes.clear();
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 0);
+  EXPECT_EQ(StageToOverlap(plan, 1), 0);
 }
 
-TEST(StageToLookAheadIn, IsNoneWhereTheFirstStageLeavesMoreThanResults) {
+TEST(StageToOverlap, IsNoneWhereTheFirstStageLeavesMoreThanResults) {
   KernelPlan plan = RowSoftmaxPlan();
   const ExprId x = plan.stages[0].statements[0].value;
   plan.stages[0].statements.push_back({.buffer = 4, .value = x});  // a local value of each element
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 0);
-  EXPECT_EQ(StageToLookAheadIn(RowScanPlan(/*exclusive=*/false, /*mirrored=*/false), 1), 0);
+  EXPECT_EQ(StageToOverlap(plan, 1), 0);
+  EXPECT_EQ(StageToOverlap(RowScanPlan(/*exclusive=*/false, /*mirrored=*/false), 1), 0);
   plan = RowSoftmaxPlan();
   plan.axes[1].role = AxisRole::kOrdered;  // its reductions are scans
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 0);
+  EXPECT_EQ(StageToOverlap(plan, 1), 0);
 }
 
-TEST(LeavesLastStage, WhereItStoresInTheSameLoopsLater) {
+TEST(CanDeferLastStage, WhereItStoresInTheSameLoopsLater) {
   KernelPlan plan = RowSoftmaxPlan();
-  EXPECT_TRUE(LeavesLastStage(plan, 1));
-  EXPECT_FALSE(LeavesLastStage(plan, 2));
-  EXPECT_FALSE(LeavesLastStage(plan, 0));
+  EXPECT_TRUE(CanDeferLastStage(plan, 1));
+  EXPECT_FALSE(CanDeferLastStage(plan, 2));
+  EXPECT_FALSE(CanDeferLastStage(plan, 0));
   plan.stages[2].statements.push_back(plan.stages[0].statements[0]);  // a reduction
-  EXPECT_FALSE(LeavesLastStage(plan, 1));
+  EXPECT_FALSE(CanDeferLastStage(plan, 1));
   plan = RowSoftmaxPlan();
   plan.stages[2].axes.clear();
-  EXPECT_FALSE(LeavesLastStage(plan, 1));
+  EXPECT_FALSE(CanDeferLastStage(plan, 1));
 }
 
 TEST(RowBufferSets, AreOneForEachRowInFlightThatUsesThem) {
   KernelPlan plan = RowSoftmaxPlan();
   const auto sets = [&](int ahead, bool behind) {
     Schedule schedule;
-    schedule.ahead = ahead;
-    schedule.behind = behind;
+    schedule.overlap_stage = ahead;
+    schedule.defer_last_stage = behind;
     return RowBufferSets(plan, schedule);
   };
   EXPECT_EQ(sets(0, false), 1);
   EXPECT_EQ(sets(1, false), 1);
   EXPECT_EQ(sets(1, true), 2);
   plan.stages[0].statements.push_back(plan.stages[1].statements[0]);
-  EXPECT_EQ(StageToLookAheadIn(plan, 1), 1);
+  EXPECT_EQ(StageToOverlap(plan, 1), 1);
   EXPECT_EQ(sets(1, false), 2);
   EXPECT_EQ(sets(1, true), 3);
   plan.buffers[2].kind = BufferKind::kOutput;

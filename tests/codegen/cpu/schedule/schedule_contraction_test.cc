@@ -18,7 +18,7 @@ std::string ScheduleText(const MatmulCaseForm& form, const char* target) {
 
 TEST(ScheduleContraction, DynamicMatmul) {
   EXPECT_EQ(ScheduleText({}, "x86-64-v4"), R"(
-{lanes 16, lane_axis 1, tile {task_rows 48, task_panels 4, chooses, cuts [
+{lanes 16, lane_axis 1, tile {task_rows 48, task_panels 4, chooses, tilings [
   {rows 6, panels 4, task_panels 2},
   {rows 6, panels 4, task_rows 24},
   {rows 6, panels 4, whole_rows, task_panels 2}]}, tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), tasks_per_chunk max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1)}

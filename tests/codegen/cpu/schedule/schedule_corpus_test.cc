@@ -46,10 +46,10 @@ TEST(ScheduleCorpus, PrintAndParseAreInverse) {
 // when, scratch that nobody uses. Whether the code of a version needs a guard is what its emitter knows.
 bool IsTuning(absl::string_view field) {
   static const std::set<std::string> kTuning = {"unroll",
-                                                "rows",
-                                                "short_row",
-                                                "ahead",
-                                                "behind",
+                                                "interleaved_rows",
+                                                "max_interleaved_elements",
+                                                "overlap_stage",
+                                                "defer_last_stage",
                                                 "tasks_per_chunk",
                                                 "scratch_bytes",
                                                 "tile.rows",

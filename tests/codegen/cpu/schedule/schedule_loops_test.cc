@@ -122,7 +122,7 @@ graph @g(%x: f64[R, C]) where C in [0, 4000] {
 }
 )"),
             R"(
-{lanes 8, lane_axis 1, unroll 2, rows 4, short_row 128, ahead 1, behind, tasks d0, tasks_per_chunk max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch_bytes max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))}
+{lanes 8, lane_axis 1, unroll 2, interleaved_rows 4, max_interleaved_elements 128, overlap_stage 1, defer_last_stage, tasks d0, tasks_per_chunk max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch_bytes max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))}
 )");
 }
 
@@ -147,7 +147,8 @@ graph @g(%x: f32[R, C]) {
   return %y
 }
 )");
-  EXPECT_TRUE(absl::StrContains(schedule, "rows 4, short_row 2048, tasks")) << schedule;  // and look no further
+  EXPECT_TRUE(absl::StrContains(schedule, "interleaved_rows 4, max_interleaved_elements 2048, tasks"))
+      << schedule;  // and look no further
 }
 
 TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {
@@ -201,7 +202,7 @@ graph @g(%x: f32[R, C]) where R in [0, 500] {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 256, unroll 4, rows 16, tasks floordiv(d0 + 255, 256), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 256), 1)), 1)}
+{lanes 16, lane_axis 0, lane_chunk 256, unroll 4, interleaved_rows 16, tasks floordiv(d0 + 255, 256), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 256), 1)), 1)}
 )");
 }
 
@@ -213,7 +214,7 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 128, unroll 4, rows 8, tasks floordiv(d0 + 127, 128), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 128), 1)), 1)}
+{lanes 16, lane_axis 0, lane_chunk 128, unroll 4, interleaved_rows 8, tasks floordiv(d0 + 127, 128), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 128), 1)), 1)}
 )");
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C]) {

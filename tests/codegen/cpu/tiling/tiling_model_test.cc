@@ -222,7 +222,7 @@ TEST(EmitTilingChoice, ChoosesAsTheModelDoes) {
         ASSERT_EQ(chosen.tasks_per_chunk, TilingChunk(expected, tile, dim_sizes));
         words.insert(chosen.word);
       }
-      EXPECT_GE(words.size(), std::min<size_t>(tilings, 2)) << tilings << " cuts";
+      EXPECT_GE(words.size(), std::min<size_t>(tilings, 2)) << tilings << " tilings";
     }
   }
 }

@@ -74,7 +74,7 @@ std::string Traffic(const char* text, int64_t rows, int64_t columns) {
     slots.insert(slots.end(), {scratch_slot, reinterpret_cast<int64_t>(&grid_sync), *version.parts.Evaluate(dims)});
     // What is held in registers is for the optimizer to see, which the emulator goes without.
     const bool for_short_rows =
-        version.turns > 0 || (version.shape == CudaVersion::Shape::kRows && version.row_threads < 256);
+        version.vectors_per_thread > 0 || (version.shape == CudaVersion::Shape::kRows && version.row_threads < 256);
     if (for_short_rows || grid.shared_bytes > target.traits.regional_bytes) continue;
     traffic = {};
     EXPECT_EQ(emulator.Launch(absl::StrCat("k_v", v), grid, slots.data(), 1), "");

@@ -51,7 +51,7 @@ bool IsTuning(const std::string& field) {
                                                 "resident_blocks",
                                                 "persistent",
                                                 "lane_axis",
-                                                "turns",
+                                                "vectors_per_thread",
                                                 "partial_bytes",
                                                 "tile.depth",
                                                 "tile.resident_blocks",

@@ -32,9 +32,9 @@ TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
   EXPECT_EQ(TextOf(RowSoftmaxPlan()), R"(
 [
   {version {guards [d1 >= 8192, d0 <= 256]}, shape rows, lanes 4, lane_axis 1, blocks min(d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), 65536), resident_blocks 4, persistent, cooperative, parts min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), shared_bytes 64, partial_bytes 64, scratch_bytes 64*d0*floordiv(d1 + 15, 16) + 16*d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1)))},
-  {version {guards [d1 <= 64]}, shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared},
-  {version {guards [d1 <= 256]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
-  {version {guards [d1 <= 1024]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, turns 8, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 64]}, shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, vectors_per_thread 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 256]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, vectors_per_thread 2, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 1024]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, vectors_per_thread 8, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
   {version {guards [d1 <= 8192]}, shape rows, lanes 4, lane_axis 1, blocks min(d0, 65536), shared_bytes 64*floordiv(d1 + 15, 16) + 64, rows_in_shared, partial_bytes 64},
   {version {guards [d1 <= 25312]}, shape rows, threads 512, row_threads 512, lanes 4, lane_axis 1, blocks min(d0, 65536), shared_bytes 64*floordiv(d1 + 15, 16) + 128, rows_in_shared, partial_bytes 128},
   {shape rows, lanes 4, lane_axis 1, blocks min(d0, 512), shared_bytes 64, partial_bytes 64, scratch_bytes 64*floordiv(d1 + 15, 16)}]
@@ -58,7 +58,7 @@ TEST(ScheduleCudaLoops, OneLongRowIsShared) {
 TEST(ScheduleCudaLoops, ShortRowsNeedNoOtherVersion) {
   EXPECT_EQ(TextOf(RowSoftmaxPlan(/*max_columns=*/30)), R"(
 [
-  {shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared}]
+  {shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, vectors_per_thread 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared}]
 )");
 }
 
@@ -68,7 +68,8 @@ TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
   {version {guards [d1 >= 256, floordiv(d0 + 31, 32) <= 256]}, shape columns, blocks min(floordiv(d0 + 31, 32)*min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1))), 65536), resident_blocks 4, persistent, cooperative, parts min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1))), shared_bytes 2048, partial_bytes 2048, scratch_bytes 256*floordiv(d0 + 31, 32)*min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1)))},
   {shape columns, blocks min(floordiv(d0 + 31, 32), 65536), shared_bytes 2048, partial_bytes 2048}]
 )");
-  EXPECT_THAT(ShapesOf(RowMinAndSumPlan()), testing::HasSubstr("\nd1 <= 128: 4 threads per row, lanes 8, turns 4\n"));
+  EXPECT_THAT(ShapesOf(RowMinAndSumPlan()),
+              testing::HasSubstr("\nd1 <= 128: 4 threads per row, lanes 8, 4 vectors per thread\n"));
 }
 
 // Where there are many such rows, a block for each has all of its row under way at once.
@@ -76,10 +77,11 @@ TEST(ScheduleCudaLoops, ManyLongRowsThatAreOnlyReadAreNotShared) {
   KernelPlan plan = RowMinAndSumPlan();
   plan.buffers[0].dtype = DType::kF32;
   const std::string text = ShapesOf(plan);
-  EXPECT_THAT(
-      text, testing::StartsWith("\nd1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16\n"));
+  EXPECT_THAT(text,
+              testing::StartsWith(
+                  "\nd1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, 16 vectors per thread\n"));
   EXPECT_THAT(text, testing::HasSubstr("\nd1 >= 8192 and d0 <= 256: 256 threads per part of a row"));
-  EXPECT_THAT(ShapesOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("turns 16")));
+  EXPECT_THAT(ShapesOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("16 vectors per thread")));
 }
 
 TEST(ScheduleCudaLoops, LoadsAlongAnotherAxisThanStoresGoThroughTiles) {

@@ -29,7 +29,7 @@ TEST(ReduceRegisters, RegistersFirstThenLanes) {
                      .row_threads = 256,
                      .lanes = 4,
                      .lane_axis = 1,
-                     .turns = 8}),
+                     .vectors_per_thread = 8}),
               ElementsAre("256 threads per row, lanes 4, threads 256, resident 4",
                           "256 threads per row, lanes 4, threads 256, resident 2",
                           "256 threads per row, lanes 4, threads 256, resident 1",

@@ -1,4 +1,4 @@
-#include "exec/product_choice.h"
+#include "exec/matmul_choice.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -30,10 +30,10 @@ else
       provider
 )";
 
-TEST(ProductChoice, WithoutATreeAllAreTaken) { EXPECT_TRUE(ProductChoice().Takes(Gemm(1, 1, 1, 1))); }
+TEST(MatmulChoice, WithoutATreeAllAreTaken) { EXPECT_TRUE(MatmulChoice().Takes(Gemm(1, 1, 1, 1))); }
 
-TEST(ProductChoice, FollowsTheTree) {
-  ProductChoice choice;
+TEST(MatmulChoice, FollowsTheTree) {
+  MatmulChoice choice;
   ASSERT_EQ(choice.Parse(kTree), "");
   EXPECT_FALSE(choice.Takes(Gemm(1, 24, 64, 64)));
   EXPECT_TRUE(choice.Takes(Gemm(1, 25, 64, 64)));
@@ -42,8 +42,8 @@ TEST(ProductChoice, FollowsTheTree) {
   EXPECT_TRUE(choice.Takes(Gemm(1, 25, 100000, 101)));
 }
 
-TEST(ProductChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
-  ProductChoice choice;
+TEST(MatmulChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
+  MatmulChoice choice;
   ASSERT_EQ(choice.Parse("own\n"), "");
   EXPECT_EQ(choice.Parse("if m <= 4\n  own\n"), "line 2: a branch is missing");
   EXPECT_EQ(choice.Parse("if m <= 4\n  own\nelse\n own\n"), "line 4: expected 2 spaces before it");
@@ -56,10 +56,10 @@ TEST(ProductChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
   EXPECT_FALSE(choice.Takes(Gemm(1, 1, 1, 1)));
 }
 
-TEST(ProductChoice, ATreeTooDeepIsRefused) {
+TEST(MatmulChoice, ATreeTooDeepIsRefused) {
   std::string text;
   for (int depth = 0; depth < 40; ++depth) text += std::string(2 * depth, ' ') + "if m <= 1\n";
-  ProductChoice choice;
+  MatmulChoice choice;
   EXPECT_EQ(choice.Parse(text), "line 34: the tree is too deep");
 }
 

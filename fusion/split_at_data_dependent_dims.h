@@ -1,7 +1,7 @@
 // Splits a graph into stages at its data-dependent dims (DISC section 4.2: fully dynamic shapes). Such a stage is a
 // graph that becomes a host program of its own; a stage of a kernel plan is something else (docs/glossary.md).
-#ifndef TAILOR_FUSION_SPLIT_AT_DATA_H_
-#define TAILOR_FUSION_SPLIT_AT_DATA_H_
+#ifndef TAILOR_FUSION_SPLIT_AT_DATA_DEPENDENT_DIMS_H_
+#define TAILOR_FUSION_SPLIT_AT_DATA_DEPENDENT_DIMS_H_
 
 #include <vector>
 
@@ -18,8 +18,8 @@ namespace tailor {
 // sizes no output needs is dropped, with the nodes that use these dim sizes.
 //
 // Time and memory are linear in nodes plus, for each stage, the values that it passes on to later ones.
-absl::StatusOr<std::vector<Graph>> SplitAtData(const Graph& graph);
+absl::StatusOr<std::vector<Graph>> SplitAtDataDependentDims(const Graph& graph);
 
 }  // namespace tailor
 
-#endif  // TAILOR_FUSION_SPLIT_AT_DATA_H_
+#endif  // TAILOR_FUSION_SPLIT_AT_DATA_DEPENDENT_DIMS_H_

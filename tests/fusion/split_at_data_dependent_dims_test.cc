@@ -1,4 +1,4 @@
-#include "fusion/split_at_data.h"
+#include "fusion/split_at_data_dependent_dims.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 std::string Split(const std::string& text) {
   auto graph = ParseGraph(text);
   if (!graph.ok()) return graph.status().ToString();
-  auto split = SplitAtData(*graph);
+  auto split = SplitAtDataDependentDims(*graph);
   if (!split.ok()) return split.status().ToString();
   std::string stages = "\n";
   for (const Graph& stage : *split) {
@@ -21,7 +21,7 @@ std::string Split(const std::string& text) {
   return stages;
 }
 
-TEST(SplitAtData, KnownDimSizesStayTogether) {
+TEST(SplitAtDataDependentDims, KnownDimSizesStayTogether) {
   const std::string text = R"(
 graph @g(%x: f32[N]) {
   %y = neg %x : f32[N]
@@ -31,7 +31,7 @@ graph @g(%x: f32[N]) {
   EXPECT_EQ(Split(text), text);
 }
 
-TEST(SplitAtData, TheContinuationHasWhatNeedsTheDim) {
+TEST(SplitAtDataDependentDims, TheContinuationHasWhatNeedsTheDim) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[B, S], %n: i64[]) where B, S, N {
   %two = constant 2 : f32[]
@@ -57,7 +57,7 @@ graph @continuation(%y: f32[B, S], %n: i64[], %"dim size B": u8[B], %"dim size S
 )");
 }
 
-TEST(SplitAtData, ABranchThatNoOutputNeedsIsDropped) {
+TEST(SplitAtDataDependentDims, ABranchThatNoOutputNeedsIsDropped) {
   EXPECT_EQ(Split(R"(
 graph @g(%c: bool[], %x: f32[B]) where B, N {
   %0 = neg %x
@@ -81,7 +81,7 @@ graph @g(%c: bool[], %x: f32[B]) where N {
 )");
 }
 
-TEST(SplitAtData, TheRestMayWaitInTurn) {
+TEST(SplitAtDataDependentDims, TheRestMayWaitInTurn) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[B], %n: i64[]) where B, N, M {
   %m = bind %n {extent = [N]}
@@ -112,7 +112,7 @@ graph @continuation(%k: i64[], %"dim size M": u8[M]) {
 }
 
 // Nothing reads the loop's result but its dim size, whose source is handed on with all its symbols.
-TEST(SplitAtData, TheSourceOfADimIsHandedOn) {
+TEST(SplitAtDataDependentDims, TheSourceOfADimIsHandedOn) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[S, T]) where S, T, R {
   %y = while(%x) {shapes = [R, T]} {
@@ -145,7 +145,7 @@ graph @continuation(%y: f32[R, T], %"dim size T": u8[T]) where T, R {
 }
 
 // Its range is checked all the same.
-TEST(SplitAtData, ADimThatNothingHasIsDataDependent) {
+TEST(SplitAtDataDependentDims, ADimThatNothingHasIsDataDependent) {
   EXPECT_EQ(Split(R"(
 graph @g(%n: i64[]) where N in [2, 9] {
   %m = bind %n {extent = [N]}
@@ -165,7 +165,7 @@ graph @continuation(%n: i64[], %"dim size N": u8[N]) where N in [2, 9] {
 }
 
 // No output needs %g or %s: they are checked in the rest, but %g is not computed for it.
-TEST(SplitAtData, WhatNoOutputNeedsIsNotHandedOn) {
+TEST(SplitAtDataDependentDims, WhatNoOutputNeedsIsNotHandedOn) {
   EXPECT_EQ(Split(R"(
 graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where V, B, N {
   %g = gather %t, %i
@@ -190,7 +190,7 @@ graph @continuation(%n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
 )");
 }
 
-TEST(SplitAtData, ASymbolIsDefinedOnce) {
+TEST(SplitAtDataDependentDims, ASymbolIsDefinedOnce) {
   EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
             "INVALID_ARGUMENT: bind %b: symbol N has a value already");
 }

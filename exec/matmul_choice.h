@@ -1,4 +1,4 @@
-// ProductChoice: which matmuls a product provider computes: all, or those selected by a decision tree over their dim
+// MatmulChoice: which matmuls a matmul provider computes: all, or those selected by a decision tree over their dim
 // sizes (BladeDISC section 5.2.2), as learned by `tailor tune provider` from measured times. The text has one line per
 // node; children are indented by two spaces:
 //
@@ -9,8 +9,8 @@
 //       provider
 //     else
 //       own
-#ifndef TAILOR_EXEC_PRODUCT_CHOICE_H_
-#define TAILOR_EXEC_PRODUCT_CHOICE_H_
+#ifndef TAILOR_EXEC_MATMUL_CHOICE_H_
+#define TAILOR_EXEC_MATMUL_CHOICE_H_
 
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@
 
 namespace tailor {
 
-class ProductChoice {
+class MatmulChoice {
  public:
   static constexpr int kMostDepth = 32;
   // Features that nodes compare. m counts the rows of the whole batch.
@@ -45,4 +45,4 @@ class ProductChoice {
 
 }  // namespace tailor
 
-#endif  // TAILOR_EXEC_PRODUCT_CHOICE_H_
+#endif  // TAILOR_EXEC_MATMUL_CHOICE_H_

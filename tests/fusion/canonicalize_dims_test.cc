@@ -1,4 +1,4 @@
-#include "fusion/settle_types.h"
+#include "fusion/canonicalize_dims.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace tailor {
 namespace {
 
-TEST(SettleTypes, OneSymbolStandsForItsClass) {
-  EXPECT_EQ(TextAfter(SettleTypes, R"(
+TEST(CanonicalizeDims, OneSymbolStandsForItsClass) {
+  EXPECT_EQ(TextAfter(CanonicalizeDims, R"(
 graph @g(%x: f32[S, 4], %y: f32[T, 4]) where S == T {
   %b = broadcast %y {shape = [2, T, 4]}
   %z = add %x, %b

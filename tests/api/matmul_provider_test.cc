@@ -1,4 +1,4 @@
-// Matmuls by a product provider: its arguments, results that agree with the program's own kernels, and when those run
+// Matmuls by a matmul provider: its arguments, results that agree with the program's own kernels, and when those run
 // instead.
 #include <cmath>
 #include <cstring>
@@ -202,9 +202,9 @@ graph @layer(%x: f32[B, S, 5], %b: f32[19]) {)" +
   return "y" = %y
 })";
 
-TEST(ProductProvider, ComputesALayerWhoseEpilogueFollows) { ExpectSame(kLayer, {{2, 3, 5}, {19}}); }
+TEST(MatmulProvider, ComputesALayerWhoseEpilogueFollows) { ExpectSame(kLayer, {{2, 3, 5}, {19}}); }
 
-TEST(ProductProvider, IsToldOfRowsAndPanels) {
+TEST(MatmulProvider, IsToldOfRowsAndPanels) {
   Library library;
   {
     Program program(kLayer, &library);
@@ -225,12 +225,12 @@ TEST(ProductProvider, IsToldOfRowsAndPanels) {
   EXPECT_THAT(library.forgotten, testing::Contains(p.rhs));
 }
 
-TEST(ProductProvider, ComputesBatchesOfTransposedOperands) {
+TEST(MatmulProvider, ComputesBatchesOfTransposedOperands) {
   ExpectSame(kScores, {{2, 3, 6}, {2, 17, 6}});
   ExpectSame(kGradient, {{9, 4}, {9, 18}});
 }
 
-TEST(ProductProvider, ComputesMatmulsInBf16) {
+TEST(MatmulProvider, ComputesMatmulsInBf16) {
   ExpectSame(R"(
 graph @layer(%x: bf16[B, 7], %b: bf16[21]) {)" +
                  Constant(147, "bf16") + R"(
@@ -242,7 +242,7 @@ graph @layer(%x: bf16[B, 7], %b: bf16[21]) {)" +
              {{5, 7}, {21}}, 0.02f);
 }
 
-TEST(ProductProvider, ResultsThatAreStoredTransposedFollowToo) {
+TEST(MatmulProvider, ResultsThatAreStoredTransposedFollowToo) {
   ExpectSame(R"(
 graph @heads(%x: f32[B, S, 8]) {)" +
                  Constant(96, "f32") + R"(
@@ -255,16 +255,16 @@ graph @heads(%x: f32[B, S, 8]) {)" +
              {{2, 5, 8}});
 }
 
-TEST(ProductProvider, RunsInLoops) { ExpectSame(kPower, {{3, 4}, {4, 4}}, 1e-4f, 3); }
+TEST(MatmulProvider, RunsInLoops) { ExpectSame(kPower, {{3, 4}, {4, 4}}, 1e-4f, 3); }
 
-TEST(ProductProvider, IsNotAskedUnlessTheProgramOffers) {
+TEST(MatmulProvider, IsNotAskedUnlessTheProgramOffers) {
   Library library;
   Program program(kLayer, &library, /*offer=*/false);
   EXPECT_EQ(program.Run({{2, 3, 5}, {19}}), "OK");
   EXPECT_THAT(library.asked, IsEmpty());
 }
 
-TEST(ProductProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
+TEST(MatmulProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
   Library library;
   library.takes = 0;
   Program alone(kLayer, nullptr, /*offer=*/false), together(kLayer, &library);
@@ -273,7 +273,7 @@ TEST(ProductProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
   EXPECT_THAT(library.multiplied, IsEmpty());
 }
 
-TEST(ProductProvider, IsAskedAgainWhenDimSizesChangeAndNeverForNothing) {
+TEST(MatmulProvider, IsAskedAgainWhenDimSizesChangeAndNeverForNothing) {
   Library library;
   Program program(kLayer, &library);
   for (const int64_t rows : {3, 3, 4, 0}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");
@@ -281,16 +281,16 @@ TEST(ProductProvider, IsAskedAgainWhenDimSizesChangeAndNeverForNothing) {
   EXPECT_EQ(library.multiplied.size(), 3u);
 }
 
-TEST(ProductProvider, ItsFailureFailsTheRun) {
+TEST(MatmulProvider, ItsFailureFailsTheRun) {
   Library library;
   library.code = 7;
   Program program(kLayer, &library);
-  EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "13: the product provider failed with code 7");
+  EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "13: the matmul provider failed with code 7");
   library.code = 0;
   EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "OK");
 }
 
-TEST(ProductProvider, AChoiceTellsWhichMatmulsItIsAskedFor) {
+TEST(MatmulProvider, AChoiceTellsWhichMatmulsItIsAskedFor) {
   Library library;
   Program program(kLayer, &library, true, "if m <= 4.5\n  own\nelse\n  provider\n");
   for (const int64_t rows : {4, 5}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");
@@ -298,7 +298,7 @@ TEST(ProductProvider, AChoiceTellsWhichMatmulsItIsAskedFor) {
   EXPECT_EQ(library.multiplied[0].m, 5);
 }
 
-TEST(ProductProvider, BadOptionsAreRefused) {
+TEST(MatmulProvider, BadOptionsAreRefused) {
   Library library;
   tailor_runtime_options options;
   tailor_runtime_options_init(&options);

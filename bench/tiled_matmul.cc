@@ -1,4 +1,4 @@
-#include "bench/matmul_candidate.h"
+#include "bench/tiled_matmul.h"
 
 #include <algorithm>
 #include <utility>

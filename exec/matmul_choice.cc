@@ -1,4 +1,4 @@
-#include "exec/product_choice.h"
+#include "exec/matmul_choice.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace tailor {
 // Reads one tree, line by line.
 class ChoiceParser {
  public:
-  ChoiceParser(std::string_view text, std::vector<ProductChoice::Node>* nodes) : rest_(text), nodes_(*nodes) {
+  ChoiceParser(std::string_view text, std::vector<MatmulChoice::Node>* nodes) : rest_(text), nodes_(*nodes) {
     Advance();
   }
 
@@ -45,7 +45,7 @@ class ChoiceParser {
   }
 
   void Tree(int depth) {
-    if (depth > ProductChoice::kMostDepth) Fail("the tree is too deep");
+    if (depth > MatmulChoice::kMostDepth) Fail("the tree is too deep");
     const std::string_view said = Said(depth);
     if (!wrong_.empty()) return;
     const size_t node = nodes_.size();
@@ -66,32 +66,32 @@ class ChoiceParser {
     Tree(depth + 1);
   }
 
-  void Condition(std::string_view said, ProductChoice::Node* node) {
+  void Condition(std::string_view said, MatmulChoice::Node* node) {
     const size_t sign = said.find(" <= ");
     const auto* name =
-        std::find(std::begin(ProductChoice::kFeatures), std::end(ProductChoice::kFeatures), said.substr(0, sign));
-    if (sign == said.npos || name == std::end(ProductChoice::kFeatures)) return Fail("no such feature");
+        std::find(std::begin(MatmulChoice::kFeatures), std::end(MatmulChoice::kFeatures), said.substr(0, sign));
+    if (sign == said.npos || name == std::end(MatmulChoice::kFeatures)) return Fail("no such feature");
     const std::string number(said.substr(sign + 4));
     char* end = nullptr;
-    node->feature = static_cast<int>(name - std::begin(ProductChoice::kFeatures));
+    node->feature = static_cast<int>(name - std::begin(MatmulChoice::kFeatures));
     node->threshold = std::strtod(number.c_str(), &end);
     if (number.empty() || *end != '\0') Fail("\"" + number + "\" is no number");
   }
 
   std::string_view rest_, line_;
-  std::vector<ProductChoice::Node>& nodes_;
+  std::vector<MatmulChoice::Node>& nodes_;
   int number_ = 0;
   std::string wrong_;
 };
 
-std::string ProductChoice::Parse(std::string_view text) {
+std::string MatmulChoice::Parse(std::string_view text) {
   std::vector<Node> nodes;
   std::string wrong = ChoiceParser(text, &nodes).Run();
   if (wrong.empty()) nodes_ = std::move(nodes);
   return wrong;
 }
 
-bool ProductChoice::Takes(const GemmArgs& gemm) const {
+bool MatmulChoice::Takes(const GemmArgs& gemm) const {
   if (nodes_.empty()) return true;
   const double m = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m);
   const double n = static_cast<double>(gemm.n), k = static_cast<double>(gemm.k);

@@ -1,7 +1,7 @@
 // RowMajorConstants: row-major copies of a program's constant rhs panels, for a library that does not read panels. Each
 // copy is made at its first use and kept, so that only used constants take double memory. Thread-safe.
-#ifndef TAILOR_EXEC_CUDA_PLAIN_CONSTANTS_H_
-#define TAILOR_EXEC_CUDA_PLAIN_CONSTANTS_H_
+#ifndef TAILOR_EXEC_CUDA_ROW_MAJOR_CONSTANTS_H_
+#define TAILOR_EXEC_CUDA_ROW_MAJOR_CONSTANTS_H_
 
 #include <map>
 #include <mutex>
@@ -34,4 +34,4 @@ class RowMajorConstants {
 
 }  // namespace tailor
 
-#endif  // TAILOR_EXEC_CUDA_PLAIN_CONSTANTS_H_
+#endif  // TAILOR_EXEC_CUDA_ROW_MAJOR_CONSTANTS_H_

@@ -1,4 +1,4 @@
-#include "fusion/split_at_data.h"
+#include "fusion/split_at_data_dependent_dims.h"
 
 #include <algorithm>
 #include <map>
@@ -431,6 +431,6 @@ absl::StatusOr<std::vector<Graph>> Splitter::Run() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Graph>> SplitAtData(const Graph& graph) { return Splitter(graph).Run(); }
+absl::StatusOr<std::vector<Graph>> SplitAtDataDependentDims(const Graph& graph) { return Splitter(graph).Run(); }
 
 }  // namespace tailor

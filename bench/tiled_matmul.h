@@ -1,7 +1,7 @@
 // Compiles an f32 matmul that runs under any tiling, and measures the quality of the tiling choice
 // (codegen/cpu/tiling/tiling_model.h). Uses compiler internals, since the C API cannot set a tiling.
-#ifndef TAILOR_BENCH_MATMUL_CANDIDATE_H_
-#define TAILOR_BENCH_MATMUL_CANDIDATE_H_
+#ifndef TAILOR_BENCH_TILED_MATMUL_H_
+#define TAILOR_BENCH_TILED_MATMUL_H_
 
 #include <memory>
 #include <vector>
@@ -47,4 +47,4 @@ std::vector<gemm::MatmulShape> HeldOutMatmuls();
 
 }  // namespace tailor::bench
 
-#endif  // TAILOR_BENCH_MATMUL_CANDIDATE_H_
+#endif  // TAILOR_BENCH_TILED_MATMUL_H_

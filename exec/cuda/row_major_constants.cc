@@ -1,4 +1,4 @@
-#include "exec/cuda/plain_constants.h"
+#include "exec/cuda/row_major_constants.h"
 
 #include <string>
 #include <vector>

@@ -33,6 +33,9 @@ struct TargetTraits {
   bool rows_in_place = true;
   bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
   bool winograd = true;                // has kernels for Winograd convolutions
+  // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):
+  // where a matmul would read such a lhs often, it copies it to a staging buffer first.
+  bool stage_strided_lhs = true;
   // Panels of f16 and bf16 have the XOR swizzle of device memory (HasXorSwizzle), and a session converts constants.
   // Else they are those of the artifact (PanelLayout): bf16 in pairs of rows.
   bool device_panels = false;

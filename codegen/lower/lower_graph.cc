@@ -73,8 +73,9 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
-    tables_.pairs = !traits_.device_panels;
-    tables_.winograd = options.winograd && traits_.winograd;
+    tables_.groups = {.pairs = !traits_.device_panels,
+                      .winograd = options.winograd && traits_.winograd,
+                      .stage_strided_lhs = traits_.stage_strided_lhs};
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
     tables_.join_chains = traits_.max_attention_row > 0;

@@ -32,11 +32,10 @@ enum class GroupForm : uint8_t {
 
 class GroupLowering {
  public:
-  // `pairs` and `winograd` as in LowerGroupOptions.
   GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                GroupForm form = GroupForm::kStandalone, bool pairs = true, bool winograd = false)
-      : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {
-    if (winograd && form == GroupForm::kStandalone && group.kind == GroupKind::kContraction)
+                GroupForm form = GroupForm::kStandalone, const LowerGroupOptions& options = {})
+      : graph_(graph), facts_(facts), group_(group), form_(form), options_(options), values_(graph, facts, group) {
+    if (options.winograd && form == GroupForm::kStandalone && group.kind == GroupKind::kContraction)
       windows_ = WinogradWindows();
   }
 
@@ -45,9 +44,11 @@ class GroupLowering {
     return Finish(values);
   }
 
-  absl::StatusOr<std::vector<LoweredKernel>> Run(bool in_place) {
+  absl::StatusOr<std::vector<LoweredKernel>> Run() {
     if (group_.kind == GroupKind::kScatter) {
-      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_, in_place)) kernels_.push_back(Finish(values));
+      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_, options_.in_place)) {
+        kernels_.push_back(Finish(values));
+      }
       return std::move(kernels_);
     }
     for (const GroupAxis& axis : group_.axes) {
@@ -319,7 +320,7 @@ class GroupLowering {
   }
 
   // The value to stage: the group's value that the matmul reads through views, if it computes one. Else the lhs itself,
-  // if its stride along K exceeds a page (a poor cache pattern) and the copy is read often.
+  // if such reads are slow on the target, its stride along K exceeds a page and the copy is read often.
   std::optional<Value> Staged() const {
     if (windows_) return graph_.node(*windows_).operands[0];
     constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
@@ -333,6 +334,7 @@ class GroupLowering {
       windows |= view.op == OpKind::kWindow;
     }
     if (values_.InGroup(source.node)) return source;
+    if (!options_.stage_strided_lhs) return std::nullopt;
     const auto least = [&](int from_last) {
       return facts_.RangeOf(group_.axes[group_.axes.size() - from_last].dim_size).min;
     };
@@ -504,7 +506,7 @@ class GroupLowering {
     const size_t b = batch.size();
     const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
     ExprId within = all[b + 2];
-    if (!pairs_ && HasXorSwizzle(stored)) {
+    if (!options_.pairs && HasXorSwizzle(stored)) {
       const ExprId fours = pack.IndexOp(ExprKind::kIndexFloorDiv, all[b + 1], pack.Dim(4));
       const ExprId swapped = pack.IndexOp(ExprKind::kIndexMod, fours, pack.Dim(2));
       const ExprId moved = pack.IndexOp(ExprKind::kIndexMul, swapped, pack.Dim(kPanelColumns / 2));
@@ -560,13 +562,13 @@ class GroupLowering {
     return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
   }
 
-  ConstantLayout Layout(DType dtype) const { return pairs_ ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+  ConstantLayout Layout(DType dtype) const { return options_.pairs ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
 
   const Graph& graph_;
   const ShapeFacts& facts_;
   const FusionGroup& group_;
   const GroupForm form_;
-  const bool pairs_;               // LowerGroupOptions
+  const LowerGroupOptions options_;
   std::optional<NodeId> windows_;  // the window node of a Winograd convolution
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
@@ -595,9 +597,7 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
   const GroupForm form = link ? GroupForm::kLink : GroupForm::kStandalone;
-  const auto lower = [&] {
-    return GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
-  };
+  const auto lower = [&] { return GroupLowering(graph, facts, plan.groups[group], form, options).Run(); };
   absl::StatusOr<std::vector<LoweredKernel>> kernels;
   if (plan.groups[group].nodes.size() <= kFewNodes) {
     kernels = lower();
@@ -618,8 +618,7 @@ absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& 
                                           const std::vector<int>& chain) {
   std::vector<LoweredKernel> links;
   for (int group : chain) {
-    TAILOR_ASSIGN_OR_RETURN(auto kernels,
-                            GroupLowering(graph, facts, plan.groups[group], GroupForm::kJoined).Run(false));
+    TAILOR_ASSIGN_OR_RETURN(auto kernels, GroupLowering(graph, facts, plan.groups[group], GroupForm::kJoined).Run());
     links.push_back(std::move(kernels.back()));
     links.back().plan.name = NameOf(graph, plan.groups[group], group);
   }

@@ -13,9 +13,10 @@
 namespace tailor::lower {
 
 struct LowerGroupOptions {
-  bool in_place = false;  // a scatter updates the memory of its operand
-  bool pairs = true;      // panels as in the artifact; else as in device memory
-  bool winograd = false;  // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
+  bool in_place = false;          // a scatter updates the memory of its operand
+  bool pairs = true;              // panels as in the artifact; else as in device memory
+  bool winograd = false;          // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
+  bool stage_strided_lhs = true;  // TargetTraits::stage_strided_lhs
 };
 // Lowers one group.
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,

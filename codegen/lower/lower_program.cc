@@ -215,10 +215,9 @@ class ProgramLowering {
   // ---- Launches ----
 
   absl::Status AddKernels(int g) {
-    const bool in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
-    TAILOR_ASSIGN_OR_RETURN(auto kernels,
-                            LowerGroup(graph_, facts_, plan_, g,
-                                       {.in_place = in_place, .pairs = tables_.pairs, .winograd = tables_.winograd}));
+    LowerGroupOptions options = tables_.groups;
+    options.in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
+    TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, options));
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
       const std::optional<OfferedGemm> offered =
@@ -242,7 +241,7 @@ class ProgramLowering {
     std::vector<LoweredKernel> loops;
     const FusionPlan after{.groups = GroupsAfterGemm(graph_, plan_.groups[g])};
     for (int i = 0; i < static_cast<int>(after.groups.size()); ++i) {
-      TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, {.pairs = tables_.pairs}));
+      TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, tables_.groups));
       std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
     }
     if (loops.size() == 1 && tables_.rows_in_place) ShareMemory(offered.out.value, loops[0]);
@@ -289,7 +288,7 @@ class ProgramLowering {
     }
     std::vector<LoweredKernel> links;
     for (size_t link = 0; link < chain.size(); ++link) {
-      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], {.pairs = tables_.pairs}));
+      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], tables_.groups));
       for (LoweredKernel& kernel : kernels) {
         for (LoweredKernel::Operand& operand : kernel.operands) {
           if (operand.packed >= 0) operand.packed = static_cast<int>(link);

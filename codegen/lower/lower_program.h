@@ -21,8 +21,7 @@ struct LoweringTables {
   ConstantTable constants;                          // of `program`
   int growable_blocks = 0;                          // number of blocks that grow during a run
   bool offer_products = false;                      // offer external gemms to a matmul provider
-  bool pairs = true;                                // LowerGroupOptions::pairs
-  bool winograd = false;                            // LowerGroupOptions::winograd
+  LowerGroupOptions groups;                         // of every group
   bool join_chains = false;                         // a chain becomes one kernel (LowerJoined)
   bool rows_in_place = true;                        // TargetTraits::rows_in_place
   bool external_f16_gemm = false;                   // TargetTraits::external_f16_gemm

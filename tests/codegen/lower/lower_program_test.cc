@@ -9,10 +9,10 @@ namespace tailor::lower {
 namespace {
 
 // Kernels and host program of a graph: what every target starts from.
-std::string Lowered(const std::string& text, const LowerOptions& options = {}) {
+std::string Lowered(const std::string& text, const LowerOptions& options = {}, const TargetTraits& traits = {}) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
-  auto lowered = LowerGraph(*parsed, TargetTraits{}, options);
+  auto lowered = LowerGraph(*parsed, traits, options);
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
@@ -127,17 +127,21 @@ launch 1 g0_dot(in0, w0, in2, out0) dims [N]
 }
 
 TEST(LowerProgram, RowsPagesApartAreStagedWhereTheyAreReadOften) {
-  const auto matmul = [](int rows, int depth, int columns) {
+  const auto matmul = [](int rows, int depth, int columns, const TargetTraits& traits = {}) {
     return Lowered(absl::StrCat("graph @g(%x: f32[N, ", depth, ", ", rows, "], %w: f32[", depth, ", ", columns,
-                                "]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"));
+                                "]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"),
+                   {}, traits);
   };
   EXPECT_NE(matmul(2048, 512, 256).find("  staging b4: f32[d0, 512, 2048]\n"), std::string::npos);
   EXPECT_EQ(matmul(2047, 512, 256).find("staging"), std::string::npos);
   EXPECT_EQ(matmul(2048, 511, 256).find("staging"), std::string::npos);
   EXPECT_EQ(matmul(2048, 512, 255).find("staging"), std::string::npos);
+  TargetTraits in_place;
+  in_place.stage_strided_lhs = false;
+  EXPECT_EQ(matmul(2048, 512, 256, in_place).find("staging"), std::string::npos);
 }
 
-// A box holds what its matmul reads, and no longer than it does.
+// A staging buffer holds what its matmul reads, and no longer than it does.
 TEST(LowerProgram, EpiloguesReadNoStagingBuffer) {
   const std::string text = Lowered(R"(
 graph @g(%x: f32[N, 512, 2048], %w: f32[512, 256]) {

@@ -36,6 +36,9 @@ struct TargetTraits {
   // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):
   // where a matmul would read such a lhs often, it copies it to a staging buffer first.
   bool stage_strided_lhs = true;
+  // Matmul kernels read their rhs in panels: constants are stored in panels, other rhs are packed by a kernel of their
+  // own. Else they read it row-major, as it is in memory.
+  bool packed_rhs = true;
   // Panels of f16 and bf16 have the XOR swizzle of device memory (HasXorSwizzle), and a session converts constants.
   // Else they are those of the artifact (PanelLayout): bf16 in pairs of rows.
   bool device_panels = false;

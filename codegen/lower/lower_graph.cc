@@ -75,7 +75,8 @@ class GraphLowering {
     tables_.offer_products = options.offer_products;
     tables_.groups = {.pairs = !traits_.device_panels,
                       .winograd = options.winograd && traits_.winograd,
-                      .stage_strided_lhs = traits_.stage_strided_lhs};
+                      .stage_strided_lhs = traits_.stage_strided_lhs,
+                      .packed_rhs = traits_.packed_rhs};
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
     tables_.join_chains = traits_.max_attention_row > 0;

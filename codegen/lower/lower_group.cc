@@ -430,19 +430,26 @@ class GroupLowering {
     return index;
   }
 
-  // The rhs as panels, except in joined groups. Constants are stored in panels, other values are packed first.
+  // The rhs as panels or a row-major matrix (LowerGroupOptions::packed_rhs); in joined groups any expression. A rhs
+  // that is not in memory in this form is computed by a kernel of its own.
   ExprId RhsOperand(int n, int k) {
     const Node& dot = graph_.node(group_.dominant);
     const Value rhs = dot.operands[1];
     const bool transposed = dot.i64("transpose_rhs") != 0;
-    if (form_ == GroupForm::kJoined) return values_.At(rhs, OperandIndex(1, k, n, transposed));
-    if (auto load = ConstantPanels(values_.At(rhs, OperandIndex(1, k, n, transposed)), n, k)) return *load;
+    const ExprId element = values_.At(rhs, OperandIndex(1, k, n, transposed));
+    if (form_ == GroupForm::kJoined) return element;
+    if (options_.packed_rhs) {
+      if (auto load = ConstantPanels(element, n, k)) return *load;
+    } else if (OrderOf(element, n, k)) {
+      return element;
+    }
 
     const Shape& shape = graph_.type(rhs).shape;
     Shape batch(shape.begin(), shape.end() - 2);
     const DimExpr& columns = group_.axes[n].dim_size;
     const DimExpr& depth = group_.axes[k].dim_size;
-    kernels_.push_back(PackKernel(rhs, batch, depth, columns, transposed));
+    kernels_.push_back(options_.packed_rhs ? PackKernel(rhs, batch, depth, columns, transposed)
+                                           : RowMajorKernel(rhs, batch, depth, columns, transposed));
     Shape logical = batch;
     logical.push_back(depth);
     logical.push_back(columns);
@@ -450,19 +457,18 @@ class GroupLowering {
                                          {.packed = 0,
                                           .dtype = graph_.type(rhs).dtype,
                                           .shape = kernels_.back().operands.back().shape,
-                                          .layout = Layout(graph_.type(rhs).dtype)});
+                                          .layout = RhsLayout(graph_.type(rhs).dtype)});
     Index index = BatchIndex(shape);
     index.push_back(values_.Axis(k));
     index.push_back(values_.Axis(n));
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(rhs).dtype, .ref = buffer, .args = index});
   }
 
-  // Turns a plain load of a constant at [..., k, n] or [..., n, k] into a load of its panels.
-  std::optional<ExprId> ConstantPanels(ExprId id, int n, int k) {
+  enum class MatrixOrder : uint8_t { kStraight, kTransposed };  // [..., k, n], [..., n, k]
+  // The order in which `id` reads a matrix; nullopt if it is not a plain load of one.
+  std::optional<MatrixOrder> OrderOf(ExprId id, int n, int k) {
     const Expr load = values_.plan.exprs[id];
     if (load.kind != ExprKind::kLoad || load.predicate >= 0 || load.args.size() < 2) return std::nullopt;
-    const LoweredKernel::Operand source = values_.operands[load.ref];
-    if (graph_.node(source.value.node).op != OpKind::kConstant) return std::nullopt;
     const size_t rank = load.args.size();
     const ExprId row = values_.Axis(k), column = values_.Axis(n);
     const bool straight = load.args[rank - 2] == row && load.args[rank - 1] == column;
@@ -471,19 +477,53 @@ class GroupLowering {
     for (size_t d = 0; d + 2 < rank; ++d) {
       if (DependsOn(values_.plan, load.args[d], k) || DependsOn(values_.plan, load.args[d], n)) return std::nullopt;
     }
+    return straight ? MatrixOrder::kStraight : MatrixOrder::kTransposed;
+  }
+
+  // Turns a plain load of a constant matrix into a load of its panels.
+  std::optional<ExprId> ConstantPanels(ExprId id, int n, int k) {
+    const std::optional<MatrixOrder> order = OrderOf(id, n, k);
+    if (!order) return std::nullopt;
+    const Expr load = values_.plan.exprs[id];
+    const LoweredKernel::Operand source = values_.operands[load.ref];
+    if (graph_.node(source.value.node).op != OpKind::kConstant) return std::nullopt;
+    const size_t rank = load.args.size();
+    const bool straight = order == MatrixOrder::kStraight;
     Shape logical = source.shape;
     Index index = load.args;
     if (!straight) {
       std::swap(logical[rank - 2], logical[rank - 1]);
       std::swap(index[rank - 2], index[rank - 1]);
     }
-    const int buffer = values_.AddBuffer(BufferKind::kInput, source.dtype, logical,
-                                         {.value = source.value,
-                                          .dtype = source.dtype,
-                                          .shape = source.shape,
-                                          .layout = windows_ ? ConstantLayout::kWinogradPanels16 : Layout(source.dtype),
-                                          .transpose = !straight});
+    const int buffer =
+        values_.AddBuffer(BufferKind::kInput, source.dtype, logical,
+                          {.value = source.value,
+                           .dtype = source.dtype,
+                           .shape = source.shape,
+                           .layout = windows_ ? ConstantLayout::kWinogradPanels16 : PanelsOf(source.dtype),
+                           .transpose = !straight});
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
+  }
+
+  // The kernel that stores the rhs as [batch..., K, N], row-major.
+  LoweredKernel RowMajorKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
+                               bool transposed) {
+    ValueLowering copy(graph_, facts_, group_);
+    Shape shape = batch;
+    shape.push_back(depth);
+    shape.push_back(columns);
+    Index all;
+    for (const DimExpr& dim_size : shape) {
+      copy.plan.axes.push_back({copy.DimSizeOf(dim_size), AxisRole::kParallel});
+      all.push_back(copy.Axis(static_cast<int>(all.size())));
+    }
+    Index source = all;
+    if (transposed) std::swap(source[batch.size()], source[batch.size() + 1]);
+    const ExprId value = copy.At(rhs, source);
+    const DType dtype = graph_.type(rhs).dtype;
+    const int buffer = copy.AddBuffer(BufferKind::kOutput, dtype, shape, {.packed = 0, .dtype = dtype, .shape = shape});
+    copy.plan.stages.push_back({.axes = {}, .statements = {{.buffer = buffer, .indices = all, .value = value}}});
+    return Finish(copy);
   }
 
   // The packing kernel: [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero-padded. With pairs along K: [batch...,
@@ -492,7 +532,7 @@ class GroupLowering {
   LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
                            bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
-    const bool pairs = Layout(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
+    const bool pairs = PanelsOf(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
     const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
     Shape physical = batch;
     physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
@@ -562,7 +602,10 @@ class GroupLowering {
     return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
   }
 
-  ConstantLayout Layout(DType dtype) const { return options_.pairs ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+  ConstantLayout PanelsOf(DType dtype) const { return options_.pairs ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+  ConstantLayout RhsLayout(DType dtype) const {
+    return options_.packed_rhs ? PanelsOf(dtype) : ConstantLayout::kRowMajor;
+  }
 
   const Graph& graph_;
   const ShapeFacts& facts_;
@@ -609,8 +652,8 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
   }
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
-  const bool scatter = plan.groups[group].kind == GroupKind::kScatter;
-  if (kernels->size() == 2) kernels->front().plan.name += scatter ? "_copy" : "_pack";
+  const bool packs = plan.groups[group].kind != GroupKind::kScatter && options.packed_rhs;
+  if (kernels->size() == 2) kernels->front().plan.name += packs ? "_pack" : "_copy";
   return kernels;
 }
 

@@ -17,6 +17,7 @@ struct LowerGroupOptions {
   bool pairs = true;              // panels as in the artifact; else as in device memory
   bool winograd = false;          // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
   bool stage_strided_lhs = true;  // TargetTraits::stage_strided_lhs
+  bool packed_rhs = true;         // TargetTraits::packed_rhs
 };
 // Lowers one group.
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,

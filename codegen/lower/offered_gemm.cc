@@ -34,12 +34,17 @@ void SetStrides(const DimExpr& rows, const DimExpr& columns, bool transposed, Di
   strides[2] = transposed ? rows : DimExpr(1);
 }
 
+bool ReadsPanels(const LoweredKernel& kernel) {
+  return std::any_of(kernel.operands.begin(), kernel.operands.end(),
+                     [](const LoweredKernel::Operand& operand) { return operand.layout != ConstantLayout::kRowMajor; });
+}
+
 // Sets the rhs; if the kernel reads a constant's panels, the rhs is in panels too.
 bool SetRhs(const Graph& graph, const FusionGroup& group, const std::vector<LoweredKernel>& kernels,
             OfferedGemm& gemm) {
   const Node& dot = graph.node(group.dominant);
   const Value rhs = dot.operands[1];
-  if (kernels.size() > 1) {  // the first one packs the rhs
+  if (kernels.size() > 1 || !ReadsPanels(kernels[0])) {  // the rhs is in memory; the first of several kernels packs it
     const std::optional<Value> source = InMemory(graph, group, rhs);
     if (!source) return false;
     gemm.rhs = RowMajor(graph, *source);

@@ -433,9 +433,13 @@ class PlanVerifier {
     if (!IsPlainLoad(factors[0]) || !IsPlainLoad(factors[1])) return Wrong("contraction", "a factor is not a load");
     const Expr &lhs = plan_.exprs[factors[0]], &rhs = plan_.exprs[factors[1]];
     const size_t rank = rhs.args.size();
-    if (plan_.buffers[rhs.ref].layout == ConstantLayout::kRowMajor || rank < 2 ||
-        !IsAxisIndex(rhs.args[rank - 2], form.k) || !IsAxisIndex(rhs.args[rank - 1], form.n)) {
-      return Wrong("contraction", "the rhs is not panels read at (k, n)");
+    const auto reads_at = [&](int row, int column) {
+      return rank >= 2 && IsAxisIndex(rhs.args[rank - 2], row) && IsAxisIndex(rhs.args[rank - 1], column);
+    };
+    const bool row_major = plan_.buffers[rhs.ref].layout == ConstantLayout::kRowMajor;
+    if (!reads_at(form.k, form.n) && !(row_major && reads_at(form.n, form.k))) {
+      return Wrong("contraction", row_major ? "the rhs is not a matrix read at (k, n) or (n, k)"
+                                            : "the rhs is not panels read at (k, n)");
     }
     if (form.fill < 0) return absl::OkStatus();
     const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&

@@ -73,6 +73,7 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
 
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
   const Contraction c = ContractionOf(plan);
+  assert(plan.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor);  // TargetTraits::packed_rhs
   if (gemm::IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
   const int element = SizeOf(c.accumulate);
   Schedule schedule;

@@ -278,6 +278,7 @@ bool GuardCopies(const KernelPlan& plan, const Contraction& c, const MatmulTile&
 
 absl::StatusOr<CudaSchedule> ScheduleCudaMatmul(const KernelPlan& plan, const TargetTraits& traits) {
   const Contraction c = ContractionOf(plan);
+  assert(plan.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor);  // TargetTraits::packed_rhs
   const MatmulTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
   for (const Choice& choice : Family(types, traits)) {

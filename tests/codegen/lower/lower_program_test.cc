@@ -141,6 +141,37 @@ TEST(LowerProgram, RowsPagesApartAreStagedWhereTheyAreReadOften) {
   EXPECT_EQ(matmul(2048, 512, 256, in_place).find("staging"), std::string::npos);
 }
 
+// Without packed_rhs a matmul reads a matrix in memory as it is, also transposed. Anything else is copied first.
+TEST(LowerProgram, ARowMajorRhsIsNotPacked) {
+  TargetTraits row_major;
+  row_major.packed_rhs = false;
+  const auto matmul = [&](const std::string& w, const std::string& nodes) {
+    return Lowered(absl::StrCat("graph @g(%x: f32[N, 24], %w: f32[", w, "]) {\n", nodes, "\n  return %y\n}"), {},
+                   row_major);
+  };
+  EXPECT_EQ(matmul("3, 8, 16", "  %r = reshape %w {shape = [24, 16]}\n  %y = dot %x, %r"), R"(
+g0_dot: contraction axes [a0: d0 parallel, a1: 16 parallel, a2: 24 contract]
+  m a0, n a1, k a2, sum in stage 0
+  in b0: f32[d0, 24]
+  in b1: f32[3, 8, 16]
+  out b2: f32[d0, 16]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[0, a2, a1])
+  stage over []
+    b2[a0, a1] = b3[]
+launch 0 g0_dot(in0, in1, out0) dims [N]
+)");
+  const std::string transposed = matmul("16, 24", "  %y = dot %x, %w {transpose_rhs = 1}");
+  EXPECT_NE(transposed.find("mul(b0[a0, a2], b1[a1, a2])"), std::string::npos) << transposed;
+  EXPECT_NE(transposed.find("\nlaunch 0 g0_dot("), std::string::npos) << transposed;
+  const std::string copied =
+      matmul("3, 8, 16", "  %r = reshape %w {shape = [16, 24]}\n  %y = dot %x, %r {transpose_rhs = 1}");
+  EXPECT_NE(copied.find("  out b1: f32[24, 16]\n"), std::string::npos) << copied;
+  EXPECT_NE(copied.find("\nlaunch 0 g0_dot_copy(in1, w0)"), std::string::npos) << copied;
+  EXPECT_EQ(copied.find("panels16"), std::string::npos) << copied;
+}
+
 // A staging buffer holds what its matmul reads, and no longer than it does.
 TEST(LowerProgram, EpiloguesReadNoStagingBuffer) {
   const std::string text = Lowered(R"(

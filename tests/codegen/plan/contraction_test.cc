@@ -24,15 +24,22 @@ TEST(ContractionOf, HasAxesAndOperands) {
 TEST(ContractionForm, IsVerified) {
   KernelPlan plan = MakeMatmulPlan({});
   EXPECT_TRUE(VerifyKernelPlan(plan).ok()) << VerifyKernelPlan(plan);
-  plan.buffers[1].layout = ConstantLayout::kRowMajor;
+  std::vector<ExprId>& rhs = plan.exprs[plan.exprs[plan.stages[0].statements[0].value].args[1]].args;
+  std::swap(rhs[rhs.size() - 2], rhs[rhs.size() - 1]);
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: the rhs is not panels read at (k, n)");
+  plan.buffers[1].layout = ConstantLayout::kRowMajor;
+  EXPECT_TRUE(VerifyKernelPlan(plan).ok()) << VerifyKernelPlan(plan);
+  rhs.back() = rhs[rhs.size() - 2];
+  EXPECT_EQ(VerifyKernelPlan(plan).message(),
+            "kernel plan matmul: contraction: the rhs is not a matrix read at (k, n) or (n, k)");
   plan = MakeMatmulPlan({});
   plan.stages[0].statements[0].combiner = OpKind::kMax;
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: no stage is a sum of products over k");
   plan = MakeMatmulPlan({});
   std::swap(plan.exprs[plan.stages[0].statements[0].value].args[0],
             plan.exprs[plan.stages[0].statements[0].value].args[1]);
-  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: the rhs is not panels read at (k, n)");
+  EXPECT_EQ(VerifyKernelPlan(plan).message(),
+            "kernel plan matmul: contraction: the rhs is not a matrix read at (k, n) or (n, k)");
 }
 
 TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {

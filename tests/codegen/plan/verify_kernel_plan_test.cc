@@ -195,7 +195,7 @@ const std::map<std::string, std::string> kLegalChanges = {
     {"stage.axes", "another inner axis, where none was used"},
     {"axis.role", "of an axis that no stage runs over, or a scan's turns that none depend on"},
     {"buffer.kind", "a row buffer without dims is a local"},
-    {"buffer.layout", "other panels of the same shape"},
+    {"buffer.layout", "other panels of the same shape, or none"},
     {"expr.kind", "another operation on indices"},
     {"expr.dtype", "of a cast, or of an expression that nothing uses"},
     {"link.dims", "the size of another dim, which may be the same"},

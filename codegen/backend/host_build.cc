@@ -1,0 +1,136 @@
+#include "codegen/backend/host_build.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exec/host_abi.h"
+#include "graph/dump.h"
+#include "graph/status_macros.h"
+#include "llvm/IR/LLVMContext.h"
+
+namespace tailor::backend {
+namespace {
+
+// Bytes of RtApi that the host program uses.
+uint64_t ApiSize(const host::HostEmission& host) {
+  if (host.offers_products) return offsetof(RtApi, gemm) + sizeof(RtApi::gemm);
+  if (host.growable_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
+  return offsetof(RtApi, trace) + sizeof(RtApi::trace);
+}
+
+}  // namespace
+
+HostBuild::HostBuild(const lower::LoweredProgram& program, CpuTarget target)
+    : program_(program),
+      target_(std::move(target)),
+      kernel_modules_(SplitIntoModules(program.kernels)),
+      dropped_(program.kernels.size()),
+      objects_(kernel_modules_.size() + 1) {}
+
+absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
+  bounds_ = bounds;
+  for (const KernelPlan& plan : program_.kernels) {
+    schedules_.push_back(ScheduleOf(plan));
+    BoundVersions(bounds, schedules_.back().versions, dropped_[schedules_.size() - 1]);
+  }
+  SetKernels();
+  return absl::OkStatus();
+}
+
+std::string HostBuild::SchedulesText() const {
+  std::string all;
+  for (const host::EmittedKernel& kernel : kernels_) {
+    absl::StrAppend(&all, kernel.symbol, " ", kernel.plan->name, "\n", kernel.plan->Text(),
+                    kernel.on_host().schedule->Text(), "\n");
+  }
+  return all;
+}
+
+absl::Status HostBuild::Emit(int number) {
+  const bool is_host = number == static_cast<int>(kernel_modules_.size());
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>(is_host ? "host" : "kernels", context);
+  if (is_host) {
+    TAILOR_ASSIGN_OR_RETURN(host_,
+                            host::EmitHostPrograms(program_.programs, kernels_, host::KernelPlace::kHost, *module));
+  } else {
+    TAILOR_RETURN_IF_ERROR(EmitKernels(kernel_modules_[number], *module));
+  }
+  return CompileObject(number, std::move(module));
+}
+
+absl::StatusOr<std::vector<int>> HostBuild::Link(CompiledVariant* variant) {
+  TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(objects_, HostEntries()));
+  TAILOR_ASSIGN_OR_RETURN(const std::vector<KernelCode> codes, ReadCode());
+  const auto shrunk = BoundCode(bounds_, image.bytes.size(), codes, schedules_, dropped_);
+  if (!shrunk.ok()) {
+    return absl::Status(shrunk.status().code(), absl::StrCat(target_.name, ": ", shrunk.status().message()));
+  }
+  if (shrunk->empty()) {
+    *variant = DescribeImage(std::move(image), codes);
+    return std::vector<int>();
+  }
+  SetKernels();
+  return ModulesOf(*shrunk);
+}
+
+// Rebuilds kernels_ from the current schedules.
+void HostBuild::SetKernels() {
+  kernels_.clear();
+  for (size_t i = 0; i < program_.kernels.size(); ++i) {
+    kernels_.push_back(host::KernelOnHost(absl::StrCat("k", i), &program_.kernels[i], &schedules_[i]));
+  }
+}
+
+absl::Status HostBuild::EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const {
+  BeginModule(module);
+  for (int i : kernels) {
+    TAILOR_RETURN_IF_ERROR(EmitKernel(program_.kernels[i], schedules_[i], kernels_[i].symbol, module));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostBuild::CompileObject(int number, std::unique_ptr<llvm::Module> module) {
+  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(target_));
+  const std::string name = module->getName().str();
+  ModuleText text;
+  ModuleText* wanted = DumpWanted() ? &text : nullptr;
+  TAILOR_ASSIGN_OR_RETURN(objects_[number], CompileModule(std::move(module), *machine, wanted));
+  TAILOR_RETURN_IF_ERROR(DumpPass(target_.name, number, absl::StrCat(name, ".ll"), text.ir));
+  return DumpPass(target_.name, number, absl::StrCat(name, ".s"), text.assembly);
+}
+
+// The modules that hold any of `kernels`, and the host program's module, which refers to their versions.
+std::vector<int> HostBuild::ModulesOf(const std::vector<int>& kernels) const {
+  std::vector<int> numbers;
+  for (int number = 0; number < static_cast<int>(kernel_modules_.size()); ++number) {
+    const ModuleKernels& held = kernel_modules_[number];
+    const bool holds = std::any_of(held.begin(), held.end(), [&](int kernel) {
+      return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+    });
+    if (holds) numbers.push_back(number);
+  }
+  numbers.push_back(static_cast<int>(kernel_modules_.size()));
+  return numbers;
+}
+
+absl::StatusOr<std::vector<KernelCode>> HostBuild::ReadCode() const {
+  std::vector<KernelCode> codes(kernels_.size());
+  for (const auto& object : objects_) TAILOR_RETURN_IF_ERROR(ReadKernelCode(*object, &codes));
+  return codes;
+}
+
+CompiledVariant HostBuild::DescribeImage(Image image, const std::vector<KernelCode>& codes) const {
+  CompiledVariant compiled = DescribeVariant(program_, kernels_, dropped_, host_, std::move(image));
+  Variant& variant = compiled.variant;
+  variant.target = target_.name;
+  variant.features = target_.features;
+  variant.api_size = ApiSize(host_);
+  for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
+  Describe(schedules_, variant);
+  return compiled;
+}
+
+}  // namespace tailor::backend

@@ -1,0 +1,67 @@
+// HostBuild: the build of a target whose kernels run on the host. A backend of CPUs states how it schedules and emits a
+// kernel; modules, the host program, the bound on code and the variant are here.
+#ifndef TAILOR_CODEGEN_BACKEND_HOST_BUILD_H_
+#define TAILOR_CODEGEN_BACKEND_HOST_BUILD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/backend/backend.h"
+#include "codegen/backend/kernel_modules.h"
+#include "codegen/host/emit/emit_host.h"
+#include "codegen/link/link.h"
+#include "codegen/link/target_machine.h"
+#include "codegen/plan/schedule.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace tailor::backend {
+
+// One module per group of kernels; the last module is the host program.
+class HostBuild : public TargetBuild {
+ public:
+  HostBuild(const lower::LoweredProgram& program, CpuTarget target);
+
+  absl::Status Schedule(const CodeBounds& bounds) final;
+  std::string SchedulesText() const final;
+  int modules() const final { return static_cast<int>(objects_.size()); }
+  absl::Status Emit(int number) final;
+  // While the image exceeds the size bound: drops versions and returns the modules to emit again. Empty: done.
+  absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) final;
+
+ protected:
+  const CpuTarget& target() const { return target_; }
+
+ private:
+  // The schedule of `plan`, with all versions.
+  virtual tailor::Schedule ScheduleOf(const KernelPlan& plan) const = 0;
+  // Adds the functions `<symbol>_v<i>` of the schedule's versions to `module`. Thread-safe for distinct modules.
+  virtual absl::Status EmitKernel(const KernelPlan& plan, const tailor::Schedule& schedule, const std::string& symbol,
+                                  llvm::Module& module) const = 0;
+  // Called for each module of kernels before its first kernel. Thread-safe for distinct modules.
+  virtual void BeginModule(llvm::Module& module) const {}
+  // Adds what only this backend records.
+  virtual void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const {}
+
+  void SetKernels();
+  absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
+  absl::Status CompileObject(int number, std::unique_ptr<llvm::Module> module);
+  std::vector<int> ModulesOf(const std::vector<int>& kernels) const;
+  absl::StatusOr<std::vector<KernelCode>> ReadCode() const;
+  CompiledVariant DescribeImage(Image image, const std::vector<KernelCode>& codes) const;
+
+  const lower::LoweredProgram& program_;
+  const CpuTarget target_;
+  const std::vector<ModuleKernels> kernel_modules_;
+  CodeBounds bounds_;
+  std::vector<tailor::Schedule> schedules_;                   // by kernel
+  std::vector<DroppedVersions> dropped_;                      // by kernel
+  std::vector<host::EmittedKernel> kernels_;                  // by kernel
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
+  host::HostEmission host_;
+};
+
+}  // namespace tailor::backend
+
+#endif  // TAILOR_CODEGEN_BACKEND_HOST_BUILD_H_

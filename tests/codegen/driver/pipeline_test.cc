@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -62,6 +63,24 @@ TEST(Pipeline, ProgressNeverFalls) {
   ASSERT_GT(seen->emitted.size(), 3u);
   EXPECT_TRUE(std::is_sorted(seen->emitted.begin(), seen->emitted.end()));
   EXPECT_EQ(seen->emitted.back(), 1);
+}
+
+// A concat of 560 tensors is one kernel, with more parameters than a GPU's kernel may have.
+TEST(Pipeline, ATargetThatFailsIsNamed) {
+  std::string inputs = "%x0: f32[N]", operands = "%x0";
+  for (int i = 1; i < 560; ++i) {
+    absl::StrAppend(&inputs, ", %x", i, ": f32[N]");
+    absl::StrAppend(&operands, ", %x", i);
+  }
+  const auto graph =
+      ParseGraph(absl::StrCat("graph @g(", inputs, ") {\n  %y = concat ", operands, " {axis = 0}\n  return %y\n}"));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const std::string target : {"sm_80", "simt"}) {
+    const absl::Status status = Compile(*graph, {.targets = {target}, .threads = 1}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(std::string(status.message()),
+                testing::StartsWith(target + ": kernel g0_concat: its parameters take "));
+  }
 }
 
 TEST(Pipeline, UnknownTargetsAreNamed) {

@@ -144,24 +144,20 @@ TEST(RetryOnSpill, TheLastTurnKeepsWhatItHas) {
   EXPECT_THAT(made.notes, SizeIs(1));
 }
 
-// Takes ptxas's place while a test runs: says `fault` of each kernel in whose PTX a line has `pattern`, an awk regular
-// expression.
-class FaultFinder {
+// A shell script that takes ptxas's place while a test runs.
+class AssemblerScript {
  public:
-  FaultFinder(const std::string& pattern, const std::string& fault) : path_(std::getenv("PATH")) {
+  explicit AssemblerScript(const std::string& script) : path_(std::getenv("PATH")) {
     folder_ = (std::filesystem::temp_directory_path() / "tailor-faults-XXXXXX").string();
     EXPECT_NE(mkdtemp(folder_.data()), nullptr);
     const std::string program = folder_ + "/ptxas";
-    std::ofstream(program) << "#!/bin/sh\n"
-                           << "cp \"$6\" \"$5\"\necho turn >> " << folder_ << "/turns\n"
-                           << "awk '/\\.entry/ { split($3, name, \"(\"); told = 0 }\n/" << pattern
-                           << "/ && name[1] != \"\" && !told++ { printf \"Function properties for %s\\n"
-                           << fault << "\\n\", name[1] }' \"$6\"\n";
+    std::ofstream(program) << "#!/bin/sh\necho turn >> " << folder_ << "/turns\n" << script << "\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     setenv("TAILOR_ASSEMBLER", "ptxas", 1);
     setenv("PATH", absl::StrCat(folder_, ":", path_).c_str(), 1);
   }
-  ~FaultFinder() {
+  AssemblerScript(const AssemblerScript&) = delete;
+  ~AssemblerScript() {
     setenv("PATH", path_.c_str(), 1);
     unsetenv("TAILOR_ASSEMBLER");
     std::filesystem::remove_all(folder_);
@@ -175,6 +171,16 @@ class FaultFinder {
  private:
   const std::string path_;
   std::string folder_;
+};
+
+// Says `fault` of each kernel in whose PTX a line has `pattern`, an awk regular expression.
+class FaultFinder : public AssemblerScript {
+ public:
+  FaultFinder(const std::string& pattern, const std::string& fault)
+      : AssemblerScript(absl::StrCat("cp \"$6\" \"$5\"\nawk '/\\.entry/ { split($3, name, \"(\"); told = 0 }\n/",
+                                     pattern,
+                                     "/ && name[1] != \"\" && !told++ { printf \"Function properties for %s\\n", fault,
+                                     "\\n\", name[1] }' \"$6\"")) {}
 };
 
 constexpr char kSpills[] = "    16 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads";
@@ -260,6 +266,17 @@ TEST(ProgramsThatSpill, WithTheMachinesOwnAssembler) {
   ASSERT_FALSE(launch.dropped.empty());
   EXPECT_THAT(launch.dropped[0],
               HasSubstr("256 threads per part of a row, lanes 8, threads 256 (its registers spill, "));
+}
+
+// What the driver reports names the target, beside others that compile.
+TEST(ProgramsThatDoNotAssemble, NameTheTarget) {
+  const AssemblerScript script("echo 'ptxas fatal: no such instruction'\nexit 7");
+  const auto graph = ParseGraph(kMatmul);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto compiled = driver::Compile(*graph, {.targets = {"x86-64-v3", "sm_80"}, .threads = 1});
+  EXPECT_EQ(compiled.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(compiled.status().message()),
+              testing::StartsWith("sm_80: ptxas -arch sm_80 exits 7: ptxas fatal: no such instruction"));
 }
 
 }  // namespace

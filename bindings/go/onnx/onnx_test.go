@@ -112,7 +112,7 @@ func TestAModelMayBeInMemory(t *testing.T) {
 
 func TestOptionsDescribeDims(t *testing.T) {
 	options := &onnx.Options{
-		Symbols: map[string]graph.SymbolOptions{"batch": {Min: 1, MultipleOf: 2, Likely: []int64{8}}, "other": {Max: 7}},
+		Symbols: map[string]graph.SymbolOptions{"batch": {Min: 1, MultipleOf: 2, Likely: []int64{8}}},
 		Dims:    map[string]string{"x_dim1": "2*batch + 1"},
 		Fixed:   map[string]*tailor.Tensor{"axes": filled(t, []int64{1}, 1)},
 	}
@@ -132,6 +132,10 @@ func TestOptionsDescribeDims(t *testing.T) {
 }
 
 func TestErrorsNameWhatIsAtFault(t *testing.T) {
+	_, misspelt := onnx.Load(model("sum.onnx"), &onnx.Options{Dims: map[string]string{"bach": "4"}})
+	if failure := errorOf(t, misspelt); failure.Code != tailor.InvalidArgument || !strings.Contains(failure.Message, `"bach"`) {
+		t.Error(failure)
+	}
 	_, err := onnx.Load(model("wrong.onnx"), nil)
 	if failure := errorOf(t, err); failure.Code != tailor.InvalidArgument || failure.Node != `MatMul node "product"` {
 		t.Error(failure)

@@ -283,10 +283,15 @@ tailor_value Builder::Materialize(Tensor::State& state) {
 
 tailor_value Builder::AppendConstant(const Tensor::State& state) {
   const Array& array = *state.array;
+  tailor_value value;
+  const bool is_exact = SizeOf(array.dtype()) < 8 || IsFloat(array.dtype());  // as a double
+  if (array.rank() == 0 && state.name.empty() && is_exact) {
+    Check(tailor_graph_scalar(graph_, static_cast<int32_t>(array.dtype()), array.number(0), &value));
+    return value;
+  }
   // The graph holds the memory until it and every compilation of it are gone.
   auto* owner = new std::shared_ptr<const void>(array.owner());
   const auto release = [](void* user) { delete static_cast<std::shared_ptr<const void>*>(user); };
-  tailor_value value;
   Check(tailor_graph_constant(graph_, state.name.data(), state.name.size(), static_cast<int32_t>(array.dtype()),
                               array.shape().data(), array.shape().size(), array.data(), array.bytes(), release, owner,
                               &value));

@@ -2,6 +2,8 @@
 
 #include <cctype>
 #include <charconv>
+#include <optional>
+#include <vector>
 
 #include "bindings/frontend/error.h"
 
@@ -25,6 +27,10 @@ class Parser {
  private:
   [[noreturn]] void Wrong() const {
     Fail("\"" + std::string(text_) + "\" is no dim size: column " + std::to_string(at_ + 1) + " cannot be read");
+  }
+  Dim Required(const std::optional<Dim>& dim) const {
+    if (!dim) Fail("\"" + std::string(text_) + "\" divides by what may be negative or 0");
+    return *dim;
   }
   void Space() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -69,15 +75,24 @@ class Parser {
     if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) return Number();
     const std::string name = Name();
     if (!Skip('(')) return symbol_(name);
-    const Dim lhs = Sum(depth + 1);
-    Expect(',');
-    const Dim rhs = Sum(depth + 1);
+    std::vector<Dim> operands = {Sum(depth + 1)};
+    while (Skip(',')) operands.push_back(Sum(depth + 1));
     Expect(')');
-    if (name == "floordiv") return dims_.FloorDiv(lhs, rhs);
-    if (name == "ceildiv") return dims_.FloorDiv(dims_.Add(lhs, dims_.Sub(rhs, 1)), rhs);
-    if (name == "mod") return dims_.Mod(lhs, rhs);
-    if (name == "min") return dims_.Min(lhs, rhs);
-    if (name == "max") return dims_.Max(lhs, rhs);
+    return Applied(name, operands);
+  }
+
+  Dim Applied(const std::string& name, const std::vector<Dim>& x) {
+    if (name == "select" && x.size() == 3) return dims_.Select(x[0], x[1], x[2]);
+    if (x.size() != 2) Wrong();
+    if (name == "floordiv") return dims_.FloorDiv(x[0], x[1]);
+    if (name == "ceildiv") return dims_.FloorDiv(dims_.Add(x[0], dims_.Sub(x[1], 1)), x[1]);
+    if (name == "mod") return dims_.Mod(x[0], x[1]);
+    if (name == "min") return dims_.Min(x[0], x[1]);
+    if (name == "max") return dims_.Max(x[0], x[1]);
+    if (name == "less") return dims_.Less(x[0], x[1]);
+    if (name == "equal") return dims_.Equal(x[0], x[1]);
+    if (name == "truncdiv") return Required(dims_.TruncDiv(x[0], x[1]));
+    if (name == "truncmod") return Required(dims_.TruncMod(x[0], x[1]));
     Wrong();
   }
 

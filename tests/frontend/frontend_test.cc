@@ -105,6 +105,7 @@ TEST_F(FrontendTest, DimsAreReadFromText) {
   EXPECT_EQ(dims.Text(ParseDim(dims, "floordiv(S + 1, 2) * (B - 1)", symbol)),
             dims.Text(dims.Mul(dims.FloorDiv(dims.Add(s, 1), 2), dims.Sub(b, 1))));
   EXPECT_EQ(ParseDim(dims, "max(S, min(B, 1))", symbol), s);
+  EXPECT_EQ(ParseDim(dims, "select(less(S, 100), truncdiv(7, 2), equal(B, S))", symbol), Dim(3));
   for (const char* wrong : {"", "B +", "2B", "f(B, 1)", "(B", "floordiv(B)", "B, 1", "99999999999999999999"}) {
     EXPECT_THROW(ParseDim(dims, wrong, symbol), Error) << wrong;
   }

@@ -178,9 +178,9 @@ def _text(dim, symbols):
             raise ValueError(f'two symbols have the name "{dim.name}"')
         return dim.name
     if isinstance(dim, Expression):
-        lhs, rhs = (_text(operand, symbols) for operand in dim.operands)
+        operands = [_text(operand, symbols) for operand in dim.operands]
         sign = _OPERATORS.get(dim.operation)
-        return f"({lhs} {sign} {rhs})" if sign else f"{dim.operation}({lhs}, {rhs})"
+        return f"({operands[0]} {sign} {operands[1]})" if sign else f"{dim.operation}({', '.join(operands)})"
     if isinstance(dim, str):
         return dim
     number = operator.index(dim)

@@ -26,8 +26,8 @@ typedef struct tailor_onnx_symbol {
 typedef struct tailor_onnx_dim {
   const char* name; /* a dim_param, or "<input>_dim<i>" for a dim without one */
   size_t name_size;
-  const char* text; /* "4", "B", "2*S + 1": integers, symbols, + - *, parentheses, and floordiv(a, b), mod, min, max,
-                     * ceildiv */
+  const char* text; /* "4", "B", "2*S + 1": integers, symbols, + - *, parentheses; floordiv(a, b), ceildiv, truncdiv,
+                     * mod, truncmod, min, max, less, equal; select(condition, a, b) */
   size_t text_size;
 } tailor_onnx_dim;
 

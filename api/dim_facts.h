@@ -19,6 +19,7 @@ class DimFacts {
  private:
   // The number of min and max whose operands one query tries.
   static constexpr int kMostSplits = 16;
+  static constexpr size_t kMostTerms = 64;  // of a sum whose min and max are tried
 
   Range RangeOf(const DimExpr& dim, int& budget) const;
 

@@ -1,5 +1,6 @@
 #include "bindings/frontend/array.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -17,11 +18,11 @@ constexpr std::align_val_t kAlignment{64};
 
 int64_t CountOf(const std::vector<int64_t>& shape) {
   constexpr int64_t kMost = int64_t{1} << 60;
-  int64_t count = 1;
   for (int64_t dim : shape) {
     if (dim < 0) Fail("a tensor has the negative dim size " + std::to_string(dim));
-    if (dim == 0) return 0;
   }
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  int64_t count = 1;
   for (int64_t dim : shape) {
     if (__builtin_mul_overflow(count, dim, &count) || count > kMost) Fail("a tensor has too many elements");
   }
@@ -110,6 +111,11 @@ void Array::set_integer(int64_t index, int64_t value) {
     return;
   }
   VisitNative(dtype_, [&](auto kind) { fill<decltype(kind)>()[index] = static_cast<decltype(kind)>(value); });
+}
+
+void Array::NormalizeBools() {
+  if (dtype_ != DType::kBool) return;
+  for (int64_t i = 0; i < size_; ++i) fill<uint8_t>()[i] = as<uint8_t>()[i] != 0;
 }
 
 Array Array::Reshaped(std::vector<int64_t> shape) const {

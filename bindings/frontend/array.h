@@ -44,6 +44,7 @@ class Array {
   double number(int64_t index) const;
   void set(int64_t index, double value);  // converts as a cast does; for the maker of a New() array
   void set_integer(int64_t index, int64_t value);
+  void NormalizeBools();  // a bool array's elements that are not 0 become 1; for the maker of a New() array
 
   Array Reshaped(std::vector<int64_t> shape) const;  // as many elements
 

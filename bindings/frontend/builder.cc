@@ -44,7 +44,6 @@ const Shape& Tensor::shape() const { return state().shape; }
 int Tensor::rank() const { return static_cast<int>(state().shape.size()); }
 const Array* Tensor::array() const { return state().array ? &*state_->array : nullptr; }
 const std::vector<Element>* Tensor::elements() const { return state().elements ? &*state_->elements : nullptr; }
-bool Tensor::appended() const { return state().value != 0; }
 const std::string& Tensor::name() const { return state().name; }
 Narrow Tensor::narrow() const { return state().narrow; }
 const Sources& Tensor::sources() const { return *state().sources; }
@@ -86,7 +85,10 @@ Builder::Builder(const std::string& name)
         Check(tailor_graph_create(name.data(), name.size(), &graph));
         return graph;
       }()),
-      dims_(graph_, [this](Dim dim) { return DimOf(Element(OfValue(ValueOf(dim), {}))); }) {}
+      dims_(graph_, [this](Dim dim) { return DimOf(Element(OfValue(ValueOf(dim), {}))); }),
+      growth_(std::make_shared<int64_t>(kMaxGrowth)) {}
+
+Builder::Builder(const std::string& name, const Builder& around) : Builder(name) { growth_ = around.growth_; }
 
 Builder::~Builder() { tailor_graph_release(graph_); }
 
@@ -109,7 +111,14 @@ void Builder::Output(const std::string& name, const Tensor& tensor) {
   Check(tailor_graph_output(graph_, name.data(), name.size(), tensor.value()));
 }
 
+bool Builder::TakeGrowth(int64_t elements) {
+  if (elements > *growth_) return false;
+  *growth_ -= elements;
+  return true;
+}
+
 Tensor Builder::Constant(Array array, const std::string& name) {
+  if (array.rank() > TAILOR_MAX_RANK) Unsupported("a constant has rank " + std::to_string(array.rank()));
   auto state = std::make_shared<Tensor::State>();
   state->builder = this;
   state->dtype = array.dtype();
@@ -167,8 +176,8 @@ std::optional<std::vector<Element>> Builder::Parts(const Tensor& tensor) {
   if (tensor.rank() == 0) return std::vector<Element>{tensor};
   const Dim& count = tensor.dim(0);
   if (!count.known() || count.number() > kMaxComputedDims) return std::nullopt;
-  std::vector<Element>& parts = tensor.state().parts;  // the same each time, so that their dims are
-  if (!parts.empty()) return parts;
+  if (!tensor.state().parts.empty()) return tensor.state().parts;
+  std::vector<Element> parts;
   for (int64_t i = 0; i < count.number(); ++i) {
     const tailor_dim start = dims_.Handle(i), size = dims_.Handle(1);
     const Tensor part = Append({tensor}, [&](tailor_value* out) -> tailor_status* {
@@ -178,6 +187,7 @@ std::optional<std::vector<Element>> Builder::Parts(const Tensor& tensor) {
     });
     parts.emplace_back(part);
   }
+  tensor.state().parts = parts;  // the same each time, so that their dims are
   return parts;
 }
 
@@ -321,8 +331,10 @@ tailor_value Builder::ValueOf(const Dim& dim) {
   }
   const auto count = counts_.find(dim.handle());
   if (count != counts_.end()) return count->second;
-  if (dims_.NonNegative(dim)) {  // the last of dim + 1 indices, of which kernels keep only the number
-    const tailor_dim one = dims_.Handle(1), start = dim.handle(), size = dims_.Handle(dims_.Add(dim, 1));
+  // The last of dim + 1 indices, of which kernels keep only the number. A longest dim has no dim + 1.
+  const std::optional<Dim> past = dims_.NonNegative(dim) ? dims_.TryAdd(dim, 1) : std::nullopt;
+  if (past) {
+    const tailor_dim one = dims_.Handle(1), start = dim.handle(), size = dims_.Handle(*past);
     Check(tailor_graph_iota(graph_, &size, 1, 0, TAILOR_I64, &value));
     Check(tailor_graph_slice(graph_, value, &start, 1, &one, 1, nullptr, &value));
     return Reshaped(value, {});

@@ -19,12 +19,16 @@ namespace tailor::frontend {
 
 // Constants of at most so many elements take part in dim arithmetic, and every op folds up to so many.
 inline constexpr int64_t kMaxElements = 1024;
+// Evaluated constants may grow by so many elements beyond those of the weights: 256 MB of i64.
+inline constexpr int64_t kMaxGrowth = int64_t{1} << 25;
 // Computed integers of at most so many elements may be the dims of a shape.
 inline constexpr int64_t kMaxComputedDims = 16;
 
 class Builder {
  public:
   explicit Builder(const std::string& name);
+  // Of a region of another builder's graph.
+  Builder(const std::string& name, const Builder& around);
   Builder(const Builder&) = delete;
   ~Builder();
 
@@ -44,6 +48,10 @@ class Builder {
   // as it is too: the graph would have both.
   bool folds_views() const { return folds_views_; }
   void set_folds_views(bool folds) { folds_views_ = folds; }
+  // Evaluated constants may have this many elements more than their operands, together with those of regions: a chain
+  // of Concat or Pad grows exponentially. AllowGrowth: for the elements of weights.
+  void AllowGrowth(int64_t elements) { *growth_ += elements; }
+  bool TakeGrowth(int64_t elements);  // whether there is room for so many more
   // A tensor of known elements: an integer or bool constant if all are numbers.
   Tensor Of(std::vector<Element> elements, DType dtype, std::vector<int64_t> shape);
   Tensor List(std::vector<Element> elements, DType dtype = DType::kI64);  // rank 1
@@ -86,6 +94,7 @@ class Builder {
   tailor_graph* graph_ = nullptr;
   Dims dims_;
   bool folds_views_ = true;
+  std::shared_ptr<int64_t> growth_;                        // elements that evaluation may still add
   std::map<tailor_value, Dim> bound_;                      // symbols of bound values
   std::unordered_map<tailor_dim, tailor_value> counts_;    // values of bound symbols
   std::unordered_map<tailor_dim, Sources> bound_sources_;  // what bound symbols depend on

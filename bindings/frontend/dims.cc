@@ -107,6 +107,10 @@ Dim Dims::Add(const Dim& a, const Dim& b) {
   return Combine(tailor_dim_add, a, b);
 }
 
+std::optional<Dim> Dims::TryAdd(const Dim& a, const Dim& b) {
+  return a.known() && b.known() ? Add(a, b) : TryCombine(tailor_dim_add, a, b);
+}
+
 Dim Dims::Sub(const Dim& a, const Dim& b) {
   if (a.known() && b.known()) {
     return Required(Exact([](auto... x) { return __builtin_sub_overflow(x...); }, a.number(), b.number()));
@@ -129,7 +133,10 @@ Dim Dims::FloorDiv(const Dim& a, const Dim& b) {
 
 Dim Dims::Mod(const Dim& a, const Dim& b) {
   RequirePositive(b);
-  if (a.known() && b.known()) return a.number() - Floor(a.number(), b.number()) * b.number();
+  if (a.known() && b.known()) {
+    const int64_t rest = a.number() % b.number();
+    return rest < 0 ? rest + b.number() : rest;
+  }
   return Combine(tailor_dim_mod, a, b);
 }
 

@@ -38,7 +38,6 @@ class Dims {
   Dim Symbol(const std::string& name, const SymbolRange& range = {});
   // A new symbol whose name is `stem` and a number.
   Dim Fresh(const std::string& stem, int64_t min = 0, int64_t max = kLargestDim);
-  bool HasSymbol(const std::string& name) const { return names_.contains(name); }
   Dim OfHandle(tailor_dim handle);
   tailor_dim Handle(const Dim& dim);
   std::vector<tailor_dim> Handles(const Shape& shape);
@@ -47,6 +46,7 @@ class Dims {
   // floordiv and mod round towards minus infinity; a divisor is > 0.
   Dim Add(const Dim& a, const Dim& b);
   Dim Sub(const Dim& a, const Dim& b);
+  std::optional<Dim> TryAdd(const Dim& a, const Dim& b);  // nullopt if the sum is too long for a dim
   Dim Mul(const Dim& a, const Dim& b);
   Dim FloorDiv(const Dim& a, const Dim& b);
   Dim Mod(const Dim& a, const Dim& b);

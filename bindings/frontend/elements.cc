@@ -83,8 +83,6 @@ std::optional<Dim> Combined(Dims& dims, BinaryOp op, bool is_bool, const Dim& a,
   return std::nullopt;
 }
 
-int64_t Elements(const std::vector<int64_t>& shape) { return CountOf(shape); }
-
 // arithmetic(), or nullopt where its result is no dim: it leaves 64 bits or has too many terms.
 template <typename Arithmetic>
 std::optional<Dim> Fitting(Arithmetic arithmetic) {
@@ -121,7 +119,7 @@ std::optional<Tensor> FoldElements(BinaryOp op, const Tensor& lhs, const Tensor&
   if (!known) return std::nullopt;
   const Known &a = (*known)[0], &b = (*known)[1];
   const std::vector<int64_t> shape = BroadcastShape(a.shape, b.shape);
-  if (Elements(shape) > kMaxElements) return std::nullopt;
+  if (CountOf(shape) > kMaxElements) return std::nullopt;
   Dims& dims = lhs.builder().dims();
   std::vector<Element> out;
   bool folds = true;
@@ -145,7 +143,7 @@ std::optional<Tensor> FoldElementsSelect(const Tensor& condition, const Tensor& 
   if (!known || on_true.dtype() != on_false.dtype()) return std::nullopt;
   const Known &chosen = (*known)[0], &a = (*known)[1], &b = (*known)[2];
   const std::vector<int64_t> shape = BroadcastShape(chosen.shape, BroadcastShape(a.shape, b.shape));
-  if (Elements(shape) > kMaxElements) return std::nullopt;
+  if (CountOf(shape) > kMaxElements) return std::nullopt;
   Dims& dims = condition.builder().dims();
   std::vector<Element> out;
   bool folds = true;

@@ -315,9 +315,9 @@ Array EvaluateDot(const Array& lhs, const Array& rhs) {
 
 Array EvaluateReduce(ReduceOp op, const Array& x, const std::vector<int64_t>& axes, bool keep_dims) {
   std::vector<int64_t> kept = x.shape(), shape;
-  int64_t count = 1;
+  double count = 1;
   for (int64_t axis : axes) {
-    count *= kept[static_cast<size_t>(axis)];
+    count *= static_cast<double>(kept[static_cast<size_t>(axis)]);
     kept[static_cast<size_t>(axis)] = 1;
   }
   for (size_t i = 0; i < kept.size(); ++i) {

@@ -48,7 +48,7 @@ Array EvaluateSlice(const Array& x, const std::vector<int64_t>& starts, const st
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     start += starts[i] * strides[i];
-    strides[i] *= steps[i];
+    strides[i] = sizes[i] == 1 ? 0 : strides[i] * steps[i];
   }
   return Moved(x, sizes, strides, start);
 }
@@ -78,6 +78,7 @@ Array EvaluateConcat(const std::vector<Array>& xs, int64_t axis) {
   shape[along] = 0;
   for (const Array& x : xs) shape[along] += x.shape()[along];
   Array out = Array::New(xs[0].dtype(), shape);
+  if (out.size() == 0) return out;
   int64_t rows = 1;
   for (size_t i = 0; i < along; ++i) rows *= shape[i];
   auto* to = out.fill<char>();
@@ -97,7 +98,9 @@ Array EvaluateGather(const Array& x, const Array& indices, int64_t axis) {
   std::vector<int64_t> shape(x.shape().begin(), x.shape().begin() + axis);
   shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
   shape.insert(shape.end(), x.shape().begin() + axis + 1, x.shape().end());
+  if (size == 0 && indices.size() > 0) Fail("an index into a dim of no elements");
   Array out = Array::New(x.dtype(), shape);
+  if (out.size() == 0) return out;
   int64_t rows = 1, bytes = SizeOf(x.dtype());
   for (size_t i = 0; i < along; ++i) rows *= x.shape()[i];
   for (size_t i = along + 1; i < x.shape().size(); ++i) bytes *= x.shape()[i];
@@ -108,7 +111,7 @@ Array EvaluateGather(const Array& x, const Array& indices, int64_t axis) {
       if (from < 0 || from >= size) {
         Fail("index " + std::to_string(index) + " is out of range for " + std::to_string(size) + " elements");
       }
-      if (bytes > 0) std::memcpy(to, x.as<char>() + (row * size + from) * bytes, static_cast<size_t>(bytes));
+      std::memcpy(to, x.as<char>() + (row * size + from) * bytes, static_cast<size_t>(bytes));
       to += bytes;
     }
   }

@@ -1,7 +1,8 @@
 // Ops on the tensors of one Builder: each folds what is known and appends the rest to the graph.
 //
 // Folding: an op on constants is evaluated if its result has at most as many elements as its operands together, or
-// kMaxElements. Integer arithmetic and moves of known elements give known elements. Semantics: docs/ops.md.
+// kMaxElements, while there is room for growth (Builder::TakeGrowth). Integer arithmetic and moves of known elements
+// give known elements. Semantics: docs/ops.md.
 // A number beside a tensor takes its dtype. Negative axes count from the end.
 #ifndef TAILOR_BINDINGS_FRONTEND_OPS_H_
 #define TAILOR_BINDINGS_FRONTEND_OPS_H_
@@ -52,7 +53,6 @@ inline Tensor Not(const Tensor& x) { return Unary(UnaryOp::kNot, x); }
 inline Tensor Floor(const Tensor& x) { return Unary(UnaryOp::kFloor, x); }
 inline Tensor Ceil(const Tensor& x) { return Unary(UnaryOp::kCeil, x); }
 inline Tensor Round(const Tensor& x) { return Unary(UnaryOp::kRound, x); }
-inline Tensor Trunc(const Tensor& x) { return Unary(UnaryOp::kTrunc, x); }
 inline Tensor Sin(const Tensor& x) { return Unary(UnaryOp::kSin, x); }
 inline Tensor Cos(const Tensor& x) { return Unary(UnaryOp::kCos, x); }
 
@@ -66,7 +66,6 @@ inline Tensor operator>(const Tensor& a, const Operand& b) { return Binary(Binar
 inline Tensor operator>=(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kGe, a, b); }
 inline Tensor operator&(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kAnd, a, b); }
 inline Tensor operator|(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kOr, a, b); }
-inline Tensor operator^(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kXor, a, b); }
 inline Tensor operator-(const Tensor& a) { return Neg(a); }
 inline Tensor operator-(double a, const Tensor& b) { return Binary(BinaryOp::kSub, a, b); }
 inline Tensor operator/(double a, const Tensor& b) { return Binary(BinaryOp::kDiv, a, b); }
@@ -76,7 +75,6 @@ inline Tensor Max(const Tensor& a, const Operand& b) { return Binary(BinaryOp::k
 inline Tensor Min(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kMin, a, b); }
 inline Tensor Pow(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kPow, a, b); }
 inline Tensor Mod(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kMod, a, b); }
-inline Tensor Rem(const Tensor& a, const Operand& b) { return Binary(BinaryOp::kRem, a, b); }
 
 // At least one of on_true and on_false is a tensor.
 Tensor Select(const Tensor& condition, const Operand& on_true, const Operand& on_false);

@@ -39,6 +39,13 @@ Tensor Matrix(const Tensor& x, bool transpose) {
   return x.builder().Constant(EvaluateTranspose(*x.array(), order));
 }
 
+// The number of elements of a reduction; it exceeds x's where x has none.
+int64_t ReducedSize(const Array& x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> kept = x.shape();
+  for (int64_t axis : axes) kept[static_cast<size_t>(axis)] = 1;
+  return CountOf(kept);
+}
+
 // Whether the matmul of two constants is evaluated: f32 or f64 of at least rank 2, whose result is no larger than they.
 bool FoldsDot(const Tensor& lhs, const Tensor& rhs, bool transpose_lhs, bool transpose_rhs) {
   if (lhs.array() == nullptr || rhs.array() == nullptr || lhs.dtype() != rhs.dtype()) return false;
@@ -52,7 +59,7 @@ bool FoldsDot(const Tensor& lhs, const Tensor& rhs, bool transpose_lhs, bool tra
   std::vector<int64_t> shape = BroadcastShape(outer_a, outer_b);
   shape.insert(shape.end(), {rows, columns});
   const int64_t elements = CountOf(shape);
-  return Folds(elements, {lhs, rhs}) && elements <= kMostProducts / depth;
+  return elements <= kMostProducts / depth && Folds(elements, {lhs, rhs});
 }
 
 }  // namespace
@@ -64,8 +71,12 @@ Tensor Reduce(ReduceOp op, const Tensor& x, const std::vector<int64_t>& given, b
     if (axis < 0 || axis >= x.rank()) Fail("an axis is out of range for rank " + std::to_string(x.rank()));
   }
   const bool takes = op == ReduceOp::kMean ? IsFloat(x.dtype()) : x.dtype() != DType::kBool;
-  if (x.array() != nullptr && takes) return x.builder().Constant(EvaluateReduce(op, *x.array(), axes, keep_dims));
-  if (auto folded = FoldElementsReduce(op, x, axes, keep_dims)) return *folded;
+  if (takes && x.array() != nullptr && Folds(ReducedSize(*x.array(), axes), {x})) {
+    return x.builder().Constant(EvaluateReduce(op, *x.array(), axes, keep_dims));
+  }
+  if (takes) {
+    if (auto folded = FoldElementsReduce(op, x, axes, keep_dims)) return *folded;
+  }
   switch (op) {
     case ReduceOp::kSum:
       return AppendReduce(tailor_graph_reduce_sum, tailor_reduce_sum_options_init, x, axes, keep_dims);

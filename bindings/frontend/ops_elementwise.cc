@@ -69,8 +69,10 @@ tailor_status* AppendBinary(BinaryOp op, tailor_graph* graph, tailor_value lhs, 
 
 Tensor Unary(UnaryOp op, const Tensor& x) {
   Builder& builder = x.builder();
-  if (x.array() != nullptr && Takes(op, x.dtype())) return builder.Constant(Evaluate(op, *x.array()));
-  if (auto folded = FoldElements(op, x)) return *folded;
+  if (Takes(op, x.dtype())) {
+    if (x.array() != nullptr) return builder.Constant(Evaluate(op, *x.array()));
+    if (auto folded = FoldElements(op, x)) return *folded;
+  }
   return builder.Append({x}, [&](tailor_value* out) { return AppendUnary(op, builder.graph(), x.value(), out); });
 }
 
@@ -78,11 +80,13 @@ Tensor Binary(BinaryOp op, const Operand& left, const Operand& right) {
   const Tensor lhs = left.is_number() ? left.Like(right.tensor()) : left.tensor();
   const Tensor rhs = right.Like(lhs);
   Builder& builder = lhs.builder();
-  if (lhs.array() != nullptr && rhs.array() != nullptr && lhs.dtype() == rhs.dtype() && Takes(op, lhs.dtype())) {
-    const auto shape = BroadcastShape(lhs.array()->shape(), rhs.array()->shape());
-    if (Folds(CountOf(shape), {lhs, rhs})) return builder.Constant(Evaluate(op, *lhs.array(), *rhs.array()));
+  if (lhs.dtype() == rhs.dtype() && Takes(op, lhs.dtype())) {
+    if (lhs.array() != nullptr && rhs.array() != nullptr) {
+      const auto shape = BroadcastShape(lhs.array()->shape(), rhs.array()->shape());
+      if (Folds(CountOf(shape), {lhs, rhs})) return builder.Constant(Evaluate(op, *lhs.array(), *rhs.array()));
+    }
+    if (auto folded = FoldElements(op, lhs, rhs)) return *folded;
   }
-  if (auto folded = FoldElements(op, lhs, rhs)) return *folded;
   return builder.Append(
       {lhs, rhs}, [&](tailor_value* out) { return AppendBinary(op, builder.graph(), lhs.value(), rhs.value(), out); });
 }

@@ -80,6 +80,7 @@ std::optional<Tensor> FoldPad(const Tensor& x, const Tensor& fill, const Shape& 
   for (int64_t dim : shape) {
     if (__builtin_mul_overflow(count, dim, &count) || count > most) return std::nullopt;
   }
+  if (!x.builder().TakeGrowth(std::max<int64_t>(count - x.array()->size(), 0))) return std::nullopt;
   return x.builder().Constant(EvaluatePad(*x.array(), *fill.array(), shape, *before, interior));
 }
 
@@ -191,7 +192,7 @@ Tensor Concat(const std::vector<Tensor>& xs, int64_t axis) {
   for (const Tensor& x : xs) {
     const auto shape = Numbers(x.shape());
     fits = fits && shape && x.rank() == xs[0].rank();
-    if (fits) size += CountOf(*shape);
+    fits = fits && !__builtin_add_overflow(size, CountOf(*shape), &size);
     for (int i = 0; fits && i < x.rank(); ++i) fits = i == along || x.dim(i) == xs[0].dim(i);
   }
   if (fits) {
@@ -209,10 +210,12 @@ Tensor Concat(const std::vector<Tensor>& xs, int64_t axis) {
 Tensor Gather(const Tensor& x, const Tensor& indices, int64_t axis) {
   Builder& builder = x.builder();
   const int64_t along = Axis(axis, x.rank());
-  if (indices.array() != nullptr && IsStatic(x)) {
+  const bool indexes = indices.dtype() == DType::kI32 || indices.dtype() == DType::kI64;
+  if (indexes && indices.array() != nullptr && IsStatic(x)) {
     const auto shape = StaticShape(x);
-    const int64_t size = shape[static_cast<size_t>(along)];
-    const int64_t total = size == 0 ? 0 : CountOf(shape) / size * indices.array()->size();
+    std::vector<int64_t> moved = shape;
+    moved[static_cast<size_t>(along)] = indices.array()->size();
+    const int64_t total = CountOf(moved);
     if (x.array() != nullptr && Folds(total, {x, indices})) {
       return builder.Constant(EvaluateGather(*x.array(), *indices.array(), along));
     }

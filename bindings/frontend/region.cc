@@ -63,7 +63,7 @@ Closure::Closure(Builder& builder, std::vector<NamedTensor> tensors, const std::
   }
 }
 
-Region::Region(const Closure& closure, const std::string& name) : closure_(closure), builder_(name) {
+Region::Region(const Closure& closure, const std::string& name) : closure_(closure), builder_(name, closure.builder()) {
   for (const Dim& symbol : closure.symbols()) symbols_.push_back(CopySymbol(closure.builder(), symbol, builder_));
 }
 

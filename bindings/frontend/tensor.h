@@ -43,7 +43,6 @@ class Tensor {
 
   // The value in the graph. Constants and elements are appended when first asked for.
   tailor_value value() const;
-  bool appended() const;
   const std::string& name() const;  // of a constant
   // The element type that travels in dtype(), if Tailor does not have it.
   Narrow narrow() const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -15,20 +16,15 @@ struct Found {
   std::string first;                  // label of the first such node
 };
 
-int64_t OpsetOf(const Opsets& opsets, std::string_view domain) {
-  const auto found = opsets.find(domain);
-  return found == opsets.end() ? 0 : found->second;
-}
-
 // Unsupported operators of the model's graph, of subgraphs and of functions that are called. `branches`: those in
 // branches of If too, which may not be taken.
 Found FindUnsupported(const ModelImport& model, bool branches) {
   struct Waiting {
     const std::vector<NodeProto>* nodes;
-    const Opsets* opsets;
+    std::shared_ptr<const Opsets> opsets;
   };
   Found found;
-  std::deque<Waiting> waiting = {{&model.proto.graph->nodes, &model.proto.opsets}};
+  std::deque<Waiting> waiting = {{&model.proto.graph->nodes, std::make_shared<const Opsets>(model.proto.opsets)}};
   std::set<const FunctionProto*> called;
   while (!waiting.empty()) {
     const Waiting now = waiting.front();
@@ -37,7 +33,8 @@ Found FindUnsupported(const ModelImport& model, bool branches) {
       const auto function = model.functions.find({node.domain, node.op_type});
       if (function != model.functions.end()) {
         if (called.insert(function->second).second) {
-          waiting.push_back({&function->second->nodes, &function->second->opsets});
+          waiting.push_back(
+              {&function->second->nodes, std::make_shared<const Opsets>(OpsetsIn(*function->second, *now.opsets))});
         }
         continue;
       }

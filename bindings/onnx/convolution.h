@@ -71,6 +71,9 @@ frontend::Tensor Convolution(const Node& node, const frontend::Tensor& x, const 
 frontend::Tensor Convolution(const Node& node, const frontend::Tensor& x, const frontend::Tensor& weight,
                              int64_t groups, const frontend::Tensor& bias);
 
+// The average of each window of node[0], as AveragePool gives it.
+frontend::Tensor AveragePooled(const Node& node);
+
 // [C] as [C, 1...], which broadcasts over x [N, C, D...] of that rank.
 frontend::Tensor PerChannel(const frontend::Tensor& value, int rank);
 

@@ -21,7 +21,7 @@ MappedFile MapFile(const std::string& path, const std::string& what, bool no_lin
   struct stat status;
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor);
-    frontend::Fail(what + " is no plain file");
+    frontend::Fail(what + " is not a regular file");
   }
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) {

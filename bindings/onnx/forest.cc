@@ -155,7 +155,7 @@ class Walk {
         break;
     }
     const Tensor equal = Eq(Gather(members_, place), Reshape(value, {shape_[0], shape_[1], 1}));
-    return Ne(Reduce(ReduceOp::kMax, Cast(equal, DType::kI32), {2}), 0);
+    return Reduce(ReduceOp::kMax, Cast(equal, DType::kI32), {2}) > 0;
   }
 
   // Whether each value takes the true branch of the node at its place.

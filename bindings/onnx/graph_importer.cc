@@ -1,7 +1,6 @@
 #include "bindings/onnx/graph_importer.h"
 
 #include <algorithm>
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,11 +22,6 @@ using frontend::Narrow;
 using frontend::Tensor;
 
 constexpr int kMaxNesting = 64;  // calls of functions and operators within one another
-
-int64_t OpsetOf(const Opsets& opsets, std::string_view domain) {
-  const auto found = opsets.find(domain);
-  return found == opsets.end() ? 0 : found->second;
-}
 
 std::vector<std::string_view> NamesOf(const std::vector<ValueInfo>& values) {
   std::vector<std::string_view> names;
@@ -152,6 +146,7 @@ std::vector<AttributeProto> Bound(const std::vector<AttributeProto>& attributes,
 std::shared_ptr<const GraphProto> Bound(const GraphProto& graph, const std::vector<AttributeProto>& given) {
   auto out = std::make_shared<GraphProto>(graph);
   for (NodeProto& node : out->nodes) node.attributes = Bound(node.attributes, given);
+  Measure(out.get());
   return out;
 }
 
@@ -201,6 +196,7 @@ void GraphImporter::ImportModel() {
 
 Tensor GraphImporter::Constant(const TensorProto& proto) {
   const Tensor constant = builder_.Constant(model_.data.ArrayOf(proto), std::string(proto.name));
+  builder_.AllowGrowth(constant.array()->size());
   const Narrow narrow = NarrowOfDataType(proto.data_type);
   return narrow == Narrow::kNone ? constant : constant.With(narrow);
 }
@@ -305,6 +301,10 @@ void GraphImporter::ImportNodes(const std::vector<NodeProto>& nodes, const std::
 Tensors GraphImporter::ImportNode(const NodeProto& node, Tensors inputs, const Opsets& opsets, const Scope& scope,
                                   int depth) {
   return At(node.Label(), [&] {
+    if (++model_.nodes > kMaxNodes) {
+      frontend::Unsupported("with its functions and loops the model has more than " + std::to_string(kMaxNodes) +
+                            " nodes");
+    }
     if (depth > kMaxNesting) Fail("graphs and functions nest deeper than " + std::to_string(kMaxNesting));
     const auto function = model_.functions.find({node.domain, node.op_type});
     if (function != model_.functions.end()) return CallFunction(*function->second, node, inputs, opsets, depth);
@@ -352,9 +352,7 @@ Tensors GraphImporter::CallFunction(const FunctionProto& function, const NodePro
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     scope.Set(function.inputs[i], i < inputs.size() ? inputs[i] : Tensor());
   }
-  Opsets inner = opsets;
-  for (const auto& [domain, version] : function.opsets) inner[domain] = version;
-  ImportNodes(nodes, function.outputs, inner, scope, depth + 1);
+  ImportNodes(nodes, function.outputs, OpsetsIn(function, opsets), scope, depth + 1);
   Tensors outputs;
   for (std::string_view name : function.outputs) {
     const Tensor* output = scope.Find(name);

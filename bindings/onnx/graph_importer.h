@@ -33,6 +33,7 @@ struct ModelImport {
   TensorData data;
   std::map<FunctionKey, const FunctionProto*> functions;
   int subgraphs = 0;  // made so far
+  int64_t nodes = 0;  // imported so far
 };
 
 // Imports into one builder: the model's graph, or a region's.

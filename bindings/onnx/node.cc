@@ -24,6 +24,10 @@ std::optional<std::string_view> DefaultOf(const OperatorRow& row, std::string_vi
 
 [[noreturn]] void Missing(std::string_view name) { Fail("its attribute \"" + std::string(name) + "\" is missing"); }
 
+[[noreturn]] void FailForConstant(const std::string& what) {
+  Fail(what + " is a constant, but not of at most " + std::to_string(frontend::kMaxElements) + " integers");
+}
+
 std::vector<std::string_view> Listed(std::string_view text) {
   std::vector<std::string_view> items;
   while (!text.empty()) {
@@ -150,6 +154,7 @@ void Node::DependsOnData(const Tensor& tensor, const std::string& what) const {
 
 std::vector<Element> Node::Known(const Tensor& tensor, const std::string& what) const {
   auto elements = builder().KnownElements(tensor);
+  if (!elements && tensor.array() != nullptr) FailForConstant(what);
   if (!elements) DependsOnData(tensor, what);
   return *std::move(elements);
 }
@@ -165,6 +170,7 @@ std::vector<int64_t> Node::KnownInts(const Tensor& tensor, const std::string& wh
 
 std::vector<Element> Node::Parts(const Tensor& tensor, const std::string& what) const {
   auto parts = builder().Parts(tensor);
+  if (!parts && tensor.array() != nullptr) FailForConstant(what);
   if (!parts) DependsOnData(tensor, "the length of " + what);
   return *std::move(parts);
 }
@@ -186,10 +192,15 @@ int64_t Node::Axis(int64_t axis, int rank) const {
 
 Tensors Node::Call(std::string_view op_type, Tensors inputs, std::vector<AttributeProto> attributes,
                    int outputs) const {
+  return CallIn(proto_.domain, op_type, std::move(inputs), std::move(attributes), outputs);
+}
+
+Tensors Node::CallIn(std::string_view domain, std::string_view op_type, Tensors inputs,
+                     std::vector<AttributeProto> attributes, int outputs) const {
   NodeProto proto;
   proto.name = proto_.name;
   proto.op_type = op_type;
-  proto.domain = proto_.domain;
+  proto.domain = domain;
   proto.attributes = std::move(attributes);
   proto.inputs.assign(inputs.size(), "operand");
   proto.outputs.assign(static_cast<size_t>(outputs), proto_.outputs.empty() ? "result" : proto_.outputs[0]);

@@ -77,6 +77,9 @@ class Node {
   // operator's defaults.
   Tensors Call(std::string_view op_type, Tensors inputs, std::vector<AttributeProto> attributes = {},
                int outputs = 1) const;
+  // What an operator of another domain gives, "" being the default one.
+  Tensors CallIn(std::string_view domain, std::string_view op_type, Tensors inputs,
+                 std::vector<AttributeProto> attributes = {}, int outputs = 1) const;
   // This node with other operands.
   Node With(Tensors inputs) const;
 

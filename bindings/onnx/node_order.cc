@@ -42,7 +42,7 @@ class Sorter {
     for (const NodeProto& node : nodes) {
       for (std::string_view name : node.outputs) {
         if (name.empty()) continue;
-        if (scope.Find(name) != nullptr && scope.own().contains(name)) Twice(name, node);
+        if (scope.own().contains(name)) Twice(name, node);
         if (!producers_.emplace(name, &node).second) Twice(name, node);
       }
     }

@@ -1,6 +1,8 @@
 // The C functions of tailor/onnx.h.
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,7 +34,12 @@ tailor_onnx_options Taken(const tailor_onnx_options* given) {
   if (given->struct_size < sizeof(uint64_t) || given->struct_size > 4096) {
     Fail("options has a wrong struct_size: use its _init function");
   }
-  std::memcpy(&options, given, std::min(given->struct_size, uint64_t{sizeof(options)}));
+  const size_t known = std::min(static_cast<size_t>(given->struct_size), sizeof(options));
+  const char* bytes = reinterpret_cast<const char*>(given);
+  if (std::any_of(bytes + known, bytes + given->struct_size, [](char byte) { return byte != 0; })) {
+    Fail("options sets a field that this library does not know");
+  }
+  std::memcpy(&options, given, known);
   return options;
 }
 
@@ -43,19 +50,31 @@ Array FixedArray(const std::string& name, const tailor_tensor& tensor) {
   if (tensor.strides != nullptr || tensor.device != 0) {
     Fail("options.fixed \"" + name + "\" is not dense in host memory");
   }
-  Array array = Array::New(static_cast<DType>(tensor.dtype), {tensor.dims, tensor.dims + tensor.rank});
-  if (tensor.data_bytes < array.bytes() || (tensor.data == nullptr && array.bytes() > 0)) {
-    Fail("options.fixed \"" + name + "\" has " + std::to_string(tensor.data_bytes) + " bytes, not " +
-         std::to_string(array.bytes()));
+  const auto dtype = static_cast<DType>(tensor.dtype);
+  const std::vector<int64_t> shape(tensor.dims, tensor.dims + tensor.rank);
+  const size_t bytes = static_cast<size_t>(frontend::CountOf(shape)) * static_cast<size_t>(SizeOf(dtype));
+  const size_t given = tensor.data == nullptr ? 0 : tensor.data_bytes;
+  if (given < bytes) {
+    Fail("options.fixed \"" + name + "\" has " + std::to_string(given) + " bytes, not " + std::to_string(bytes));
   }
-  if (array.bytes() > 0) std::memcpy(array.fill<char>(), tensor.data, array.bytes());
+  Array array = Array::New(dtype, shape);
+  if (bytes > 0) std::memcpy(array.fill<char>(), tensor.data, bytes);
+  array.NormalizeBools();
   return array;
+}
+
+void CheckPresent(const void* list, size_t count, const char* what) {
+  if (list == nullptr && count > 0) Fail(std::string(what) + " is NULL");
 }
 
 ImportOptions OptionsOf(const tailor_onnx_options& given) {
   ImportOptions options;
+  CheckPresent(given.symbols, given.symbol_count, "options.symbols");
+  CheckPresent(given.dims, given.dim_count, "options.dims");
+  CheckPresent(given.fixed, given.fixed_count, "options.fixed");
   for (size_t i = 0; i < given.symbol_count; ++i) {
     const tailor_onnx_symbol& symbol = given.symbols[i];
+    CheckPresent(symbol.likely, symbol.likely_count, "likely of options.symbols");
     frontend::SymbolRange range{symbol.min, symbol.max, symbol.multiple_of, {}};
     range.likely.assign(symbol.likely, symbol.likely + symbol.likely_count);
     options.symbols[TextOf(symbol.name, symbol.name_size, "options.symbols")] = std::move(range);
@@ -83,20 +102,34 @@ tailor_graph* Import(const MappedFile& file, const tailor_onnx_options& given, s
   return builder.Release();
 }
 
-// Runs `body`, which gives the graph, and reports inputs that would avoid a failure.
-template <typename Body>
-tailor_status* AtBoundary(const tailor_onnx_options* options, tailor_graph** out, Body body) noexcept {
+// Imports the model that `file` gives, and reports inputs that would avoid a failure. `directory`: of external data.
+template <typename File>
+void Load(const tailor_onnx_options* options, tailor_graph** out, std::optional<std::string> directory, File file) {
+  if (out == nullptr) Fail("out is NULL");
+  const tailor_onnx_options taken = Taken(options);
+  if (!directory && taken.directory != nullptr) {
+    directory = TextOf(taken.directory, taken.directory_size, "options.directory");
+  }
   try {
-    if (out == nullptr) Fail("out is NULL");
-    const tailor_onnx_options taken = Taken(options);
-    try {
-      *out = body(taken);
-    } catch (const frontend::Error& error) {
-      if (taken.needs_fixed != nullptr) {
-        for (const std::string& input : error.inputs()) taken.needs_fixed(taken.user, input.data(), input.size());
-      }
-      throw;
+    *out = Import(file(), taken, std::move(directory));
+  } catch (const frontend::Error& error) {
+    if (taken.needs_fixed != nullptr) {
+      for (const std::string& input : error.inputs()) taken.needs_fixed(taken.user, input.data(), input.size());
     }
+    throw;
+  }
+}
+
+MappedFile CopyOf(const void* data, size_t size) {
+  Array copy = Array::New(DType::kU8, {static_cast<int64_t>(size)});
+  if (size > 0) std::memcpy(copy.fill<char>(), data, size);
+  return {copy.owner(), {copy.as<char>(), size}};
+}
+
+template <typename Body>
+tailor_status* AtBoundary(Body body) noexcept {
+  try {
+    body();
     return nullptr;
   } catch (...) {
     return frontend::CurrentStatus();
@@ -106,38 +139,29 @@ tailor_status* AtBoundary(const tailor_onnx_options* options, tailor_graph** out
 }  // namespace
 }  // namespace tailor::onnx
 
+using tailor::onnx::MappedFile;
+
 tailor_status* tailor_onnx_load(const char* path, size_t path_size, const tailor_onnx_options* options,
                                 tailor_graph** out) {
-  return tailor::onnx::AtBoundary(options, out, [&](const tailor_onnx_options& taken) {
+  return tailor::onnx::AtBoundary([&] {
     const std::string name = tailor::onnx::TextOf(path, path_size, "path");
     const size_t slash = name.rfind('/');
     const std::string directory = slash == std::string::npos ? "." : name.substr(0, slash + 1);
-    return tailor::onnx::Import(tailor::onnx::MapFile(name, "the model \"" + name + "\""), taken, directory);
+    tailor::onnx::Load(options, out, directory,
+                       [&] { return tailor::onnx::MapFile(name, "the model \"" + name + "\""); });
   });
 }
 
 tailor_status* tailor_onnx_load_memory(const void* data, size_t size, void (*released)(void* user), void* user,
                                        const tailor_onnx_options* options, tailor_graph** out) {
-  using tailor::onnx::MappedFile;
-  return tailor::onnx::AtBoundary(options, out, [&](const tailor_onnx_options& taken) {
-    MappedFile file;
-    if (released != nullptr) {
-      file.owner = std::shared_ptr<const void>(data, [released, user](const void*) { released(user); });
-    }
+  return tailor::onnx::AtBoundary([&] {
+    std::shared_ptr<const void> owner;  // first, so that every failure releases the bytes
+    if (released != nullptr) owner.reset(data, [released, user](const void*) { released(user); });
     if (data == nullptr && size > 0) tailor::frontend::Fail("data is NULL");
-    if (released == nullptr) {
-      const tailor::frontend::Array copy =
-          tailor::frontend::Array::New(tailor::DType::kU8, {static_cast<int64_t>(size)});
-      if (size > 0) std::memcpy(const_cast<void*>(copy.data()), data, size);
-      file.owner = copy.owner();
-      data = copy.data();
-    }
-    file.bytes = {static_cast<const char*>(data), size};
-    std::optional<std::string> directory;
-    if (taken.directory != nullptr) {
-      directory = tailor::onnx::TextOf(taken.directory, taken.directory_size, "options.directory");
-    }
-    return tailor::onnx::Import(file, taken, std::move(directory));
+    tailor::onnx::Load(options, out, std::nullopt, [&]() -> MappedFile {
+      if (released == nullptr) return tailor::onnx::CopyOf(data, size);
+      return {owner, {static_cast<const char*>(data), size}};
+    });
   });
 }
 

@@ -34,10 +34,14 @@ constexpr std::span<const OperatorRow> (*kFamilies[])() = {
     RecurrentOperators,
     AttentionOperators,
     FlexAttentionOperators,
+    AttentionContribOperators,
+    GroupQueryOperators,
     TrainingOperators,
     MachineLearningOperators,
     TreeOperators,
     SupportVectorOperators,
+    MicrosoftOperators,
+    MicrosoftQuantizedOperators,
 };
 
 using Key = std::pair<std::string_view, std::string_view>;

@@ -59,10 +59,14 @@ std::span<const OperatorRow> ControlOperators();
 std::span<const OperatorRow> RecurrentOperators();
 std::span<const OperatorRow> AttentionOperators();
 std::span<const OperatorRow> FlexAttentionOperators();
+std::span<const OperatorRow> AttentionContribOperators();
+std::span<const OperatorRow> GroupQueryOperators();
 std::span<const OperatorRow> TrainingOperators();
 std::span<const OperatorRow> MachineLearningOperators();
 std::span<const OperatorRow> TreeOperators();
 std::span<const OperatorRow> SupportVectorOperators();
+std::span<const OperatorRow> MicrosoftOperators();
+std::span<const OperatorRow> MicrosoftQuantizedOperators();
 
 // The row for an operator at an opset of its domain, or nullptr.
 const OperatorRow* FindOperator(std::string_view domain, std::string_view name, int64_t opset);

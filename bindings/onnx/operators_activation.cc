@@ -2,6 +2,7 @@
 #include <string>
 
 #include "bindings/frontend/error.h"
+#include "bindings/onnx/log1p.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
 
@@ -19,12 +20,6 @@ Tensors Formula(const Node& node) {
 }
 
 Tensor Relu(const Tensor& x) { return Max(x, 0); }
-
-// log(1 + x) for x in [0, 1], accurate for small x: log(u) * x / (u - 1), where u is 1 + x rounded (Kahan).
-Tensor Log1p(const Tensor& x) {
-  const Tensor u = x + 1.0;
-  return Select(Eq(u, 1.0), x, Log(u) * x / (u - 1.0));
-}
 
 // log(1 + e^x), without overflow.
 Tensor Softplus(const Tensor& x) {
@@ -95,7 +90,7 @@ Tensors Shrink(const Node& node) {
   const Tensor& x = node[0];
   const double bias = node.Float("bias"), bound = node.Float("lambd");
   const Tensor wide = IsFloat(x.dtype()) ? x : Cast(x, DType::kF32);
-  const Tensor inner = Select(wide > bound, wide - bias, wide * 0.0);
+  const Tensor inner = Select(wide > bound, wide - bias, 0.0);
   return {Cast(Select(wide < -bound, wide + bias, inner), x.dtype())};
 }
 

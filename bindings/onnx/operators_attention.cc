@@ -1,12 +1,12 @@
 // Attention, its position embeddings, and its relatives that keep a state.
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/frontend/error.h"
 #include "bindings/frontend/loop.h"
+#include "bindings/onnx/attention.h"
 #include "bindings/onnx/convolution.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
@@ -30,90 +30,9 @@ using frontend::Shape;
 using frontend::Tensor;
 using frontend::Unsupported;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-void DemandRank(const Tensor& x, int rank, const std::string& what) {
-  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()));
-}
-
-// [B, S, heads * D] as [B, heads, S, D]; a tensor of rank 4 as it is.
-Tensor SplitHeads(const Node& node, const Tensor& x, const char* heads_attribute) {
-  if (x.rank() == 4) return x;
-  DemandRank(x, 3, "an operand");
-  const int64_t heads = node.Int(heads_attribute);
-  if (heads < 1) Fail(std::string(heads_attribute) + " is " + std::to_string(heads));
-  const Dim size = node.dims().FloorDiv(x.dim(2), heads);
-  return Transpose(Reshape(x, {x.dim(0), x.dim(1), heads, size}), {0, 2, 1, 3});
-}
-
-// [B, H, S, D] as [B, S, H * D].
-Tensor JoinHeads(const Node& node, const Tensor& x) {
-  const Tensor rows = Transpose(x, {0, 2, 1, 3});
-  return Reshape(rows, {x.dim(0), x.dim(2), node.dims().Mul(x.dim(1), x.dim(3))});
-}
-
-// Heads of queries share heads of keys: query head h reads key head h / each.
-struct Groups {
-  Dim heads, keys, each;
-
-  bool alike() const { return each.is(1); }
-};
-
-Groups GroupsOf(const Node& node, const Dim& heads, const Dim& keys) {
-  Dims& dims = node.dims();
-  if (dims.IsEqual(heads, keys) == true) return {heads, keys, 1};
-  if (keys.known() && heads.known() && (keys.number() < 1 || heads.number() % keys.number() != 0)) {
-    Fail(std::to_string(heads.number()) + " heads of queries for " + std::to_string(keys.number()) + " of keys");
-  }
-  const auto each = dims.Quotient(heads, keys);
-  if (!each) Unsupported("a number of heads that is not known is not supported");
-  return {heads, keys, *each};
-}
-
-// x [B, heads, S, D] as [B, keys, each, S, D], so that matmuls with keys and values broadcast instead of copying them.
-Tensor Grouped(const Tensor& x, const Groups& groups) {
-  return groups.alike() ? x : Reshape(x, {x.dim(0), groups.keys, groups.each, x.dim(2), x.dim(3)});
-}
-
-// Keys or values [B, keys, S, D] beside that.
-Tensor Shared(const Tensor& x, const Groups& groups) {
-  return groups.alike() ? x : Reshape(x, {x.dim(0), groups.keys, 1, x.dim(2), x.dim(3)});
-}
-
-// A tensor that broadcasts to [B, heads, M, N] as one that broadcasts to [B, keys, each, M, N].
-Tensor GroupedMask(Tensor mask, const Groups& groups) {
-  if (groups.alike() || mask.rank() < 3) return mask;
-  const auto at = static_cast<size_t>(mask.rank()) - 3;
-  Shape shape = mask.shape();
-  const bool one = shape[at].is(1);
-  if (!one) {
-    shape[at] = groups.heads;
-    mask = Broadcast(mask, shape);
-    shape[at] = groups.keys;
-  }
-  shape.insert(shape.end() - 2, one ? Dim(1) : groups.each);
-  return Reshape(mask, shape);
-}
-
-// 0, 1, ..., computed where it is used, so that kernels see which keys a mask hides.
-Tensor IndexOf(Builder& builder, const Shape& shape) {
-  const auto dims = builder.dims().Handles(shape);
-  return builder.Append({}, [&](tailor_value* out) {
-    return tailor_graph_iota(builder.graph(), dims.data(), dims.size(), 0, TAILOR_I64, out);
-  });
-}
-
-// query key^T * scale. The product of f16 might overflow before it is scaled; then the query is scaled.
-Tensor Scores(const Node& node, const Tensor& query, const Tensor& key) {
-  const DType dtype = query.dtype();
-  const auto scaled = [&](const Tensor& x) -> Tensor {
-    if (node.Has("scale")) return x * node.Float("scale");
-    const Dim& size = query.dim(-1);
-    if (size.known() && size.number() > 0) return x * (1 / std::sqrt(static_cast<double>(size.number())));
-    return x * Cast(Rsqrt(Cast(node.builder().Number(size), DType::kF32)), dtype);
-  };
-  if (dtype == DType::kF16) return Dot(scaled(query), key, false, true);
-  return scaled(Dot(query, key, false, true));
+// A tensor of rank 3 apart in heads [B, heads, S, D]; one of rank 4 as it is.
+Tensor InHeads(const Node& node, const Tensor& x, const char* heads_attribute) {
+  return x.rank() == 4 ? x : SplitHeads(x, HeadsOf(node, heads_attribute));
 }
 
 // An attention mask with as many columns as there are keys; those that it lacks are hidden.
@@ -158,8 +77,8 @@ Tensor Weights(const Node& node, const Tensor& scores) {
 Tensors Attention(const Node& node) {
   const Tensor &past_key = node[4], &past_value = node[5];
   const bool joined = node[0].rank() == 3;
-  const Tensor query = SplitHeads(node, node[0], "q_num_heads");
-  Tensor key = SplitHeads(node, node[1], "kv_num_heads"), value = SplitHeads(node, node[2], "kv_num_heads");
+  const Tensor query = InHeads(node, node[0], "q_num_heads");
+  Tensor key = InHeads(node, node[1], "kv_num_heads"), value = InHeads(node, node[2], "kv_num_heads");
   if (past_key) key = Concat({past_key, key}, 2);
   if (past_value) value = Concat({past_value, value}, 2);
   Tensors out = {{}, key, value, {}};
@@ -167,14 +86,15 @@ Tensors Attention(const Node& node) {
   const int64_t mode = node.Int("qk_matmul_output_mode");
   if (mode < 0 || mode > 3) Fail("unknown qk_matmul_output_mode " + std::to_string(mode));
   const Groups groups = GroupsOf(node, query.dim(1), key.dim(1));
-  std::vector<Tensor> stages = {Scores(node, Grouped(query, groups), Shared(key, groups))};
+  const std::optional<double> scale = node.Has("scale") ? std::optional(node.Float("scale")) : std::nullopt;
+  std::vector<Tensor> stages = {Scores(Grouped(query, groups), Shared(key, groups), scale)};
   const double cap = node.Float("softcap");
   stages.push_back(cap == 0 ? stages[0] : Tanh(stages[0] / cap) * cap);
   stages.push_back(Masked(node, stages[1], groups, past_key ? past_key.dim(2) : Dim(0)));
   stages.push_back(Weights(node, stages[2]));
   Tensor y = Dot(stages[3], Cast(Shared(value, groups), query.dtype()));
   y = Reshape(y, {query.dim(0), query.dim(1), query.dim(2), value.dim(3)});
-  out[0] = joined ? JoinHeads(node, y) : y;
+  out[0] = joined ? JoinHeads(y) : y;
   if (node.WantsOutput(3)) {
     out[3] = Reshape(stages[static_cast<size_t>(mode)], {query.dim(0), query.dim(1), query.dim(2), key.dim(2)});
   }
@@ -198,30 +118,14 @@ Tensors RotaryEmbedding(const Node& node) {
   Tensor x = input;
   if (!heads_first) {
     DemandRank(input, 3, "the operand");
-    const int64_t heads = node.Int("num_heads");
-    if (heads < 1) Fail("num_heads is " + std::to_string(heads));
+    const int64_t heads = HeadsOf(node, "num_heads");
     x = Reshape(input, {input.dim(0), input.dim(1), heads, dims.FloorDiv(input.dim(2), heads)});
   }
   const Dim size = x.dim(3);
   const Dim rotated = node.Int("rotary_embedding_dim") == 0 ? size : Dim(node.Int("rotary_embedding_dim"));
-  const Dim half = dims.FloorDiv(rotated, 2), rest = dims.Sub(size, rotated);
+  const Dim half = dims.FloorDiv(rotated, 2);
   const Tensor cosine = Rotation(node, node[1], half, heads_first), sine = Rotation(node, node[2], half, heads_first);
-
-  const int64_t step = interleaved ? 2 : 1;
-  const Tensor first = SliceAxis(x, 3, 0, half, step);
-  const Tensor second = SliceAxis(x, 3, interleaved ? Dim(1) : half, half, step);
-  Tensor real = cosine * first - sine * second, imaginary = sine * first + cosine * second;
-  Tensor out;
-  if (interleaved) {
-    Shape shape = real.shape();
-    shape.push_back(1);
-    out = Concat({Reshape(real, shape), Reshape(imaginary, shape)}, 4);
-    out = Reshape(out, {x.dim(0), x.dim(1), x.dim(2), rotated});
-  } else {
-    out = Concat({real, imaginary}, 3);
-  }
-  if (!rest.is(0)) out = Concat({out, SliceAxis(x, 3, rotated, rest)}, 3);
-  return {Reshape(out, input.shape())};
+  return {Reshape(Rotated(x, rotated, cosine, sine, interleaved), input.shape())};
 }
 
 // A depthwise convolution of x [B, C, L] with its past [B, C, K - 1].
@@ -246,8 +150,8 @@ Tensors CausalConvWithState(const Node& node) {
 // One token of linear attention. Its state is [B, H, K, V] for H heads of keys.
 class LinearStep {
  public:
-  LinearStep(const Node& node, DType dtype) : dtype_(dtype), queries_(Heads(node, "q_num_heads")) {
-    keys_ = Heads(node, "kv_num_heads");
+  LinearStep(const Node& node, DType dtype) : dtype_(dtype), queries_(HeadsOf(node, "q_num_heads")) {
+    keys_ = HeadsOf(node, "kv_num_heads");
     if (queries_ % keys_ != 0) {
       Fail(std::to_string(queries_) + " heads of queries for " + std::to_string(keys_) + " of keys");
     }
@@ -288,11 +192,6 @@ class LinearStep {
   }
 
  private:
-  static int64_t Heads(const Node& node, const char* attribute) {
-    const int64_t heads = node.Int(attribute);
-    if (heads < 1) Fail(std::string(attribute) + " is " + std::to_string(heads));
-    return heads;
-  }
   // x [B, heads * size] as [B, heads, size].
   Tensor Apart(const Tensor& x, const Dim& heads, const Dim& size) const {
     return Reshape(Cast(x, dtype_), {x.dim(0), heads, size});

@@ -23,7 +23,10 @@ Tensors Conv(const Node& node) {
   const Shape sizes = SpatialDims(node[1]);
   if (node.Has("kernel_shape")) {
     const Ints kernel = node.Ints("kernel_shape");
-    if (Shape(kernel.begin(), kernel.end()) != sizes) Fail("kernel_shape differs from the weight's shape");
+    const auto fits = [&](const Dim& size, int64_t given) { return node.dims().IsEqual(size, given) != false; };
+    if (!std::equal(sizes.begin(), sizes.end(), kernel.begin(), kernel.end(), fits)) {
+      Fail("kernel_shape differs from the weight's shape");
+    }
   }
   return {Convolution(node, node[0], node[1], node.Int("group"), node[2])};
 }
@@ -81,6 +84,7 @@ void SetCuts(const Node& node, Transposed& conv) {
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     for (size_t i = 0; i < rank; ++i) wanted.push_back(node.dims().Mul(conv.size(i), conv.strides[i]));
   } else {
+    if (mode != "NOTSET" && mode != "VALID") Fail("unknown auto_pad \"" + mode + "\"");
     const Ints pads = node.Ints("pads", Ints(2 * rank, 0));
     if (pads.size() != 2 * rank) Fail(std::to_string(pads.size()) + " pads for " + std::to_string(rank) + " dims");
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);

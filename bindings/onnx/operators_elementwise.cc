@@ -1,16 +1,25 @@
 // Operators that treat each element alone; those of activations are in operators_activation.cc.
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <string>
 
 #include "bindings/frontend/error.h"
 #include "bindings/frontend/narrow.h"
 #include "bindings/onnx/data_types.h"
+#include "bindings/onnx/log1p.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
 
 namespace tailor::onnx {
+
+// log(u) * x / (u - 1), where u is 1 + x rounded (Kahan).
+frontend::Tensor Log1p(const frontend::Tensor& x) {
+  const frontend::Tensor u = x + 1.0;
+  return Select(Eq(u, 1.0), x, Log(u) * (x / (u - 1.0)));
+}
+
 namespace {
 
 using frontend::BinaryOp;
@@ -54,6 +63,11 @@ Tensors Formula(const Node& node) {
   return {kFormula(node[0])};
 }
 
+template <Tensor (*kFormula)(const Tensor&)>
+Tensors WideFormula(const Node& node) {
+  return {ThroughF32(node[0], kFormula)};
+}
+
 // The element of a constant that has one.
 std::optional<double> OnlyNumber(const Tensor& x) {
   if (x.array() == nullptr || x.array()->size() != 1) return std::nullopt;
@@ -86,14 +100,26 @@ Tensor Sinh(const Tensor& x) {
 
 Tensor Cosh(const Tensor& x) { return (Exp(x) + Exp(-x)) * 0.5; }
 
+// Where the square of a number could leave the range of f32, and 1 beside it does not count in f64.
+constexpr double kHuge = 1e8;
+
 Tensor Asinh(const Tensor& x) {
-  const Tensor size = Log(Abs(x) + Sqrt(x * x + 1.0));
-  return Select(x < 0.0, -size, size);
+  const Tensor size = Abs(x), held = Min(size, kHuge), square = held * held;
+  const Tensor small = Log1p(held + square / (Sqrt(square + 1.0) + 1.0));
+  const Tensor out = Select(size > kHuge, Log(size) + std::numbers::ln2, small);
+  return Select(x < 0.0, -out, out);
 }
 
-Tensor Acosh(const Tensor& x) { return Log(x + Sqrt(x * x - 1.0)); }
+Tensor Acosh(const Tensor& x) {
+  const Tensor more = Min(x, kHuge) - 1.0;
+  return Select(x > kHuge, Log(x) + std::numbers::ln2, Log1p(more + Sqrt(more) * Sqrt(more + 2.0)));
+}
 
-Tensor Atanh(const Tensor& x) { return Log((x + 1.0) / (1.0 - x)) * 0.5; }
+Tensor Atanh(const Tensor& x) {
+  const Tensor size = Abs(x), small = Min(size, 0.5);
+  const Tensor twice = Select(size > 0.5, Log((size + 1.0) / (1.0 - size)), Log1p(small * 2.0 / (1.0 - small)));
+  return Select(x < 0.0, twice * -0.5, twice * 0.5);
+}
 
 Tensors IsInf(const Node& node) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -113,15 +139,20 @@ Tensor WholePower(const Tensor& x, int power) {
   return out;
 }
 
+// x towards 0, where it is not a whole number up to rounding errors.
+Tensor Whole(const Tensor& x) {
+  constexpr double kError = 1.0 / (int64_t{1} << 48);
+  const Tensor nearest = Round(x);
+  return Select(Abs(x - nearest) <= Abs(nearest) * kError, nearest, Unary(UnaryOp::kTrunc, x));
+}
+
 Tensor Power(const Tensor& x, const Tensor& exponent) {
   constexpr int kMostProducts = 4;
   const double power = exponent.rank() <= x.rank() ? OnlyNumber(exponent).value_or(0) : 0;  // 0 if not known
   if (power >= 1 && power <= kMostProducts && power == std::floor(power)) {
     return WholePower(x, static_cast<int>(power));
   }
-  if (!IsFloat(x.dtype())) {
-    return Cast(Round(Pow(Cast(x, DType::kF64), Cast(exponent, DType::kF64))), x.dtype());
-  }
+  if (!IsFloat(x.dtype())) return Cast(Whole(Pow(Cast(x, DType::kF64), Cast(exponent, DType::kF64))), x.dtype());
   return power == 0.5 ? Sqrt(x) : Pow(x, Cast(exponent, x.dtype()));
 }
 
@@ -135,7 +166,11 @@ Tensors Modulo(const Node& node) {
 Tensors BitShift(const Node& node) {
   const std::string direction = node.String("direction");
   if (direction != "LEFT" && direction != "RIGHT") Fail("direction is \"" + direction + "\"");
-  return {frontend::Binary(direction == "LEFT" ? BinaryOp::kShiftLeft : BinaryOp::kShiftRight, node[0], node[1])};
+  const BinaryOp op = direction == "LEFT" ? BinaryOp::kShiftLeft : BinaryOp::kShiftRight;
+  const Tensor out = frontend::Binary(op, node[0], node[1]);
+  const int bits = 8 * SizeOf(node[0].dtype());
+  const bool within = OnlyNumber(node[1]).value_or(bits) < bits;
+  return {within ? out : Select(node[1] < bits, out, 0)};
 }
 
 Tensor Combined(const Node& node, BinaryOp op) {
@@ -159,8 +194,8 @@ Tensors Where(const Node& node) { return {Select(node[0], node[1], node[2])}; }
 
 Tensors Clip(const Node& node) {
   Tensor out = node[0];
-  if (node[1]) out = Max(out, node[1]);
-  if (node[2]) out = Min(out, node[2]);
+  if (node[1]) out = Max(out, node.ScalarOf(node[1]));
+  if (node[2]) out = Min(out, node.ScalarOf(node[2]));
   return {out};
 }
 
@@ -246,15 +281,15 @@ constexpr auto kMoves = OperatorRow::Narrow::kMoves, kReads = OperatorRow::Narro
 constexpr OperatorRow kRows[] = {
     {"", "Abs", 6, "X", "Y", "", Formula<Magnitude>},
     {"", "Acos", 7, "input", "output", "", ElementOp<UnaryOp::kAcos>},
-    {"", "Acosh", 9, "input", "output", "", Formula<Acosh>},
+    {"", "Acosh", 9, "input", "output", "", WideFormula<Acosh>},
     {"", "Add", 6, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kAdd>},
     {"", "Add", 7, "A B", "C", "", ElementOp<BinaryOp::kAdd>},
     {"", "And", 1, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kAnd>},
     {"", "And", 7, "A B", "C", "", ElementOp<BinaryOp::kAnd>},
     {"", "Asin", 7, "input", "output", "", ElementOp<UnaryOp::kAsin>},
-    {"", "Asinh", 9, "input", "output", "", Formula<Asinh>},
+    {"", "Asinh", 9, "input", "output", "", WideFormula<Asinh>},
     {"", "Atan", 7, "input", "output", "", ElementOp<UnaryOp::kAtan>},
-    {"", "Atanh", 9, "input", "output", "", Formula<Atanh>},
+    {"", "Atanh", 9, "input", "output", "", WideFormula<Atanh>},
     {"", "BitCast", 26, "input", "output", "to:int!", BitCast, kReads},
     {"", "BitShift", 11, "X Y", "Z", "direction:string!", BitShift},
     {"", "BitwiseAnd", 18, "A B", "C", "", ElementOp<BinaryOp::kAnd>},
@@ -272,7 +307,7 @@ constexpr OperatorRow kRows[] = {
      ClipByAttributes},
     {"", "Clip", 11, "input min? max?", "output", "", Clip},
     {"", "Cos", 7, "input", "output", "", ElementOp<UnaryOp::kCos>},
-    {"", "Cosh", 9, "input", "output", "", Formula<Cosh>},
+    {"", "Cosh", 9, "input", "output", "", WideFormula<Cosh>},
     {"", "Div", 6, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kDiv>},
     {"", "Div", 7, "A B", "C", "", ElementOp<BinaryOp::kDiv>},
     {"", "Dropout", 6, "data", "output mask?", "is_test:int=0 ratio:float=0.5", DropoutByAttributes},
@@ -312,7 +347,7 @@ constexpr OperatorRow kRows[] = {
     {"", "Round", 11, "X", "Y", "", ElementOp<UnaryOp::kRound>},
     {"", "Sign", 9, "input", "output", "", Formula<Sign>},
     {"", "Sin", 7, "input", "output", "", ElementOp<UnaryOp::kSin>},
-    {"", "Sinh", 9, "input", "output", "", Formula<Sinh>},
+    {"", "Sinh", 9, "input", "output", "", WideFormula<Sinh>},
     {"", "Sqrt", 6, "X", "Y", "", ElementOp<UnaryOp::kSqrt>},
     {"", "Sub", 6, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kSub>},
     {"", "Sub", 7, "A B", "C", "", ElementOp<BinaryOp::kSub>},

@@ -97,8 +97,13 @@ Tensors TopK(const Node& node) {
     if (given.size() != 1) Fail("K has " + std::to_string(given.size()) + " elements");
     count = given[0];
   }
+  const int64_t axis = node.Axis(node.Int("axis"), node[0].rank());
+  if (count.is(0)) {
+    const Tensor none = SliceAxis(node[0], axis, 0, 0);
+    return {none, Broadcast(node.builder().Number(0), none.shape())};
+  }
   // Sorted whether or not that is asked for.
-  const auto out = TopK(node[0], count, node.Axis(node.Int("axis"), node[0].rank()), node.Int("largest", 1) != 0);
+  const auto out = TopK(node[0], count, axis, node.Int("largest", 1) != 0);
   return {out.values, out.indices};
 }
 

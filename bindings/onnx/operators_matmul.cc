@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/onnx/indexing.h"
 #include "bindings/onnx/matmul.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
@@ -88,11 +89,7 @@ Term Diagonal(Term term) {
     }
     const Shape& shape = term.tensor.shape();
     builder.dims().AssumeEqual(shape[first], shape[second]);
-    const auto index = [&](size_t axis) {
-      Shape spread(shape.size() - axis, 1);
-      spread[0] = shape[axis];
-      return Iota(builder, spread, 0, DType::kI64);
-    };
+    const auto index = [&](size_t axis) { return Position(builder, shape, static_cast<int>(axis)); };
     const Tensor kept = Select(Eq(index(first), index(second)), term.tensor, 0);
     term.tensor = Reduce(ReduceOp::kSum, kept, {static_cast<int64_t>(second)});
     term.letters.erase(second, 1);

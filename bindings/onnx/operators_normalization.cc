@@ -145,8 +145,8 @@ Tensors LayerNormalization(const Node& node) {
 Tensors RmsNormalization(const Node& node) {
   const Tensor x = Widened(node[0]);
   const Axes axes = AxesBetween(node.Axis(node.Int("axis"), x.rank()), x.rank());
-  const Tensor normal = x * Rsqrt(Mean(x * x, axes) + node.Float("epsilon"));
-  return {Cast(normal, node[1].dtype()) * node[1]};
+  const Tensor inverse = Rsqrt(Mean(x * x, axes) + node.Float("epsilon"));
+  return {Cast(x * inverse, node[1].dtype()) * node[1], inverse};
 }
 
 Tensors LpNormalization(const Node& node) {
@@ -169,10 +169,13 @@ Tensors LRN(const Node& node) {
   Shape low(x.shape().size(), 0), high = low;
   low[1] = (size - 1) / 2;
   high[1] = size - 1 - (size - 1) / 2;
-  const Tensor view = frontend::Window(Pad(x * x, 0, low, high), {1}, {size}, {}, {});
-  const Tensor total = Reduce(ReduceOp::kSum, view, {x.rank()});
-  const Tensor sum = total * (node.Float("alpha") / static_cast<double>(size)) + node.Float("bias");
-  return {x / Pow(sum, node.Float("beta"))};
+  const Tensor out = ThroughF32(x, [&](const Tensor& wide) {
+    const Tensor view = frontend::Window(Pad(wide * wide, 0, low, high), {1}, {size}, {}, {});
+    const Tensor total = Reduce(ReduceOp::kSum, view, {x.rank()});
+    const Tensor sum = total * (node.Float("alpha") / static_cast<double>(size)) + node.Float("bias");
+    return wide / Pow(sum, node.Float("beta"));
+  });
+  return {out};
 }
 
 // The deviation, not the variance, is kept from 0.
@@ -201,11 +204,13 @@ constexpr OperatorRow kNormalizationOperators[] = {
      GroupNormalization},
     {"", "InstanceNormalization", 6, "input scale B", "output", "epsilon:float=1e-05", InstanceNormalization},
     {"", "LRN", 1, "X", "Y", "alpha:float=1e-04 beta:float=0.75 bias:float=1.0 size:int!", LRN},
-    {"", "LayerNormalization", 17, "X Scale B?", "Y Mean? InvStdDev?",
+    {"", "LayerNormalization", 1, "X Scale B?", "Y Mean? InvStdDev?",  // before 17: of onnxruntime
      "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", LayerNormalization},
     {"", "LpNormalization", 1, "input", "output", "axis:int=-1 p:int=2", LpNormalization},
     {"", "MeanVarianceNormalization", 9, "X", "Y", "axes:ints=0,2,3", MeanVarianceNormalization},
     {"", "RMSNormalization", 23, "X scale", "Y", "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", RmsNormalization},
+    {"", "SimplifiedLayerNormalization", 1, "X scale", "Y inv_std_var?",  // of onnxruntime
+     "axis:int=-1 epsilon:float=1e-05 stash_type:int=1", RmsNormalization},
 };
 
 }  // namespace

@@ -60,19 +60,22 @@ Tensors MaxPool(const Node& node) {
 }
 
 // How many elements each window counts along spatial dim `i`, with as many 1 after it as other spatial dims.
-Tensor CountAlong(const Node& node, const Window& window, size_t i) {
+Tensor CountAlong(const Node& node, const Window& window, DType dtype, size_t i) {
   frontend::Dims& dims = node.dims();
   const auto rank = static_cast<size_t>(window.rank());
-  const std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
+  const std::string mode = node.String("auto_pad");
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  std::vector<int64_t> pads = node.Ints("pads", {});
+  if (mode == "VALID" || pads.empty()) pads.assign(2 * rank, 0);
   Dim size = node[0].shape()[i + 2], low = window.low()[i], high = window.high()[i];
   if (node.Int("count_include_pad", 0) != 0) {
-    const bool given = node.String("auto_pad") == "NOTSET" && pads.size() == 2 * rank;
-    const Dim before = given ? Dim(pads[i]) : low, after = given ? Dim(pads[i + rank]) : high;
+    // Not what ceil_mode adds.
+    const Dim before = same ? low : Dim(pads[i]), after = same ? high : Dim(pads[i + rank]);
     size = dims.Add(dims.Add(size, before), after);
     low = dims.Sub(low, before);
     high = dims.Sub(high, after);
   }
-  const Tensor ones = Broadcast(node.builder().Scalar(node[0].dtype(), 1), {size});
+  const Tensor ones = Broadcast(node.builder().Scalar(dtype, 1), {size});
   const Tensor view = frontend::Window(Pad(ones, 0, {low}, {high}), {0}, {window.sizes()[i]}, {window.strides()[i]},
                                        {window.dilations()[i]});
   const Tensor count = Reduce(ReduceOp::kSum, view, {1});
@@ -81,13 +84,22 @@ Tensor CountAlong(const Node& node, const Window& window, size_t i) {
   return Reshape(count, shape);
 }
 
-Tensors AveragePool(const Node& node) {
+}  // namespace
+
+Tensor AveragePooled(const Node& node) {
   const Window window = WindowOf(node);
-  const Tensor total = Reduce(ReduceOp::kSum, window.View(window.Pad(node[0], 0)), window.inner());
-  Tensor count = CountAlong(node, window, 0);
-  for (size_t i = 1; i < static_cast<size_t>(window.rank()); ++i) count = count * CountAlong(node, window, i);
-  return {total / count};
+  return ThroughF32(node[0], [&](const Tensor& x) {
+    Tensor count = CountAlong(node, window, x.dtype(), 0);
+    for (size_t i = 1; i < static_cast<size_t>(window.rank()); ++i) {
+      count = count * CountAlong(node, window, x.dtype(), i);
+    }
+    return Reduce(ReduceOp::kSum, window.View(window.Pad(x, 0)), window.inner()) / count;
+  });
 }
+
+namespace {
+
+Tensors AveragePool(const Node& node) { return {AveragePooled(node)}; }
 
 // |x| to the power p.
 Tensor Raised(const Tensor& x, int64_t power) {
@@ -104,8 +116,11 @@ Tensor Root(const Tensor& x, int64_t power) {
 Tensors LpPool(const Node& node) {
   const Window window = WindowOf(node);
   const int64_t power = node.Int("p");
-  const Tensor view = window.View(window.Pad(Raised(node[0], power), 0));
-  return {Root(Reduce(ReduceOp::kSum, view, window.inner()), power)};
+  const Tensor out = ThroughF32(node[0], [&](const Tensor& x) {
+    const Tensor view = window.View(window.Pad(Raised(x, power), 0));
+    return Root(Reduce(ReduceOp::kSum, view, window.inner()), power);
+  });
+  return {out};
 }
 
 // The spatial dims reduced to 1.
@@ -121,7 +136,8 @@ Tensors GlobalMaxPool(const Node& node) { return {OfPlanes(ReduceOp::kMax, node[
 
 Tensors GlobalLpPool(const Node& node) {
   const int64_t power = node.Int("p");
-  return {Root(OfPlanes(ReduceOp::kSum, Raised(node[0], power)), power)};
+  const auto norm = [&](const Tensor& x) { return Root(OfPlanes(ReduceOp::kSum, Raised(x, power)), power); };
+  return {ThroughF32(node[0], norm)};
 }
 
 constexpr OperatorRow kPoolOperators[] = {

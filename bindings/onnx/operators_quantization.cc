@@ -13,6 +13,7 @@
 #include "bindings/onnx/matmul.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
+#include "bindings/onnx/quantization.h"
 
 namespace tailor::onnx {
 namespace {
@@ -71,13 +72,37 @@ Tensor PerAxis(const Node& node, const Tensor& x, const Tensor& part) {
   return AlongDim(part, x.rank() - 1 - axis);
 }
 
-// saturate(round(x) + zero); `zero` may be absent.
+}  // namespace
+
 Tensor Quantized(const Tensor& x, const Tensor& zero, DType dtype) {
   const Tensor whole = Round(x);
   return Cast(zero ? whole + Cast(zero, whole.dtype()) : whole, dtype);
 }
 
-Tensor Quantized(const Tensor& x, const Tensor& zero, Narrow type) {
+QuantizedTensor DynamicallyQuantized(const Tensor& x) {
+  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const Tensor high = Max(Reduce(ReduceOp::kMax, x, axes), 0.0);
+  const Tensor low = Min(Reduce(ReduceOp::kMin, x, axes), 0.0);
+  const Tensor scale = Select(Eq(high, low), 1.0, (high - low) / 255.0);
+  const Tensor zero = Quantized(-low / scale, Tensor(), DType::kU8);
+  return {Quantized(x / scale, zero, DType::kU8), scale, zero};
+}
+
+Tensor Spread(const Tensor& part, int behind) { return part.rank() == 1 ? AlongDim(part, behind) : part; }
+
+Tensor Shifted(const Tensor& x, const Tensor& zero, int behind) {
+  const Tensor value = Cast(x, DType::kI32);
+  return zero ? value - Cast(Spread(zero, behind), DType::kI32) : value;
+}
+
+Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
+  return BatchedMatmul(Shifted(a, a_zero, 1), Shifted(b, b_zero, 0));
+}
+
+namespace {
+
+Tensor QuantizedNarrow(const Tensor& x, const Tensor& zero, Narrow type) {
   Tensor whole = Round(x);
   if (zero) whole = whole + Cast(zero, whole.dtype());
   const auto [least, greatest] = LimitsOf(type);
@@ -103,7 +128,7 @@ Tensors QuantizeLinear(const Node& node) {
     const Tensor shifted = offset ? scaled + Cast(offset, scaled.dtype()) : scaled;
     return {Encode(shifted, narrow, node.Int("saturate", 1) != 0)};
   }
-  return {narrow == Narrow::kNone ? Quantized(scaled, offset, dtype) : Quantized(scaled, offset, narrow)};
+  return {narrow == Narrow::kNone ? Quantized(scaled, offset, dtype) : QuantizedNarrow(scaled, offset, narrow)};
 }
 
 Tensors DequantizeLinear(const Node& node) {
@@ -117,33 +142,14 @@ Tensors DequantizeLinear(const Node& node) {
 }
 
 Tensors DynamicQuantizeLinear(const Node& node) {
-  const Tensor& x = node[0];
-  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  const Tensor high = Max(Reduce(ReduceOp::kMax, x, axes), 0.0);
-  const Tensor low = Min(Reduce(ReduceOp::kMin, x, axes), 0.0);
-  const Tensor scale = (high - low) / 255.0;
-  const Tensor zero = Quantized(-low / scale, Tensor(), DType::kU8);
-  return {Quantized(x / scale, zero, DType::kU8), scale, zero};
-}
-
-// A scale or zero point: one number, a list for a dim that `behind` others follow, or a tensor that broadcasts.
-Tensor Spread(const Tensor& part, int behind) { return part.rank() == 1 ? AlongDim(part, behind) : part; }
-
-// x - zero in i32; `zero` may be absent.
-Tensor Shifted(const Tensor& x, const Tensor& zero, int behind) {
-  const Tensor value = Cast(x, DType::kI32);
-  return zero ? value - Cast(Spread(zero, behind), DType::kI32) : value;
+  const QuantizedTensor out = DynamicallyQuantized(node[0]);
+  return {out.values, out.scale, out.zero};
 }
 
 // saturate(round(total * x / y * weight) + zero) of an i32 total and the scales x, weight and y.
 Tensor Requantized(const Tensor& total, const Tensor& x, const Tensor& weight, const Tensor& y, const Tensor& zero) {
   const Tensor scale = Cast(x, DType::kF32) * Cast(weight, DType::kF32) / Cast(y, DType::kF32);
   return Quantized(Cast(total, DType::kF32) * scale, Spread(zero, 1), zero.dtype());
-}
-
-Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
-  return BatchedMatmul(Shifted(a, a_zero, 1), Shifted(b, b_zero, 0));
 }
 
 Tensors MatMulInteger(const Node& node) { return {IntegerProduct(node[0], node[2], node[1], node[3])}; }
@@ -195,6 +201,8 @@ constexpr OperatorRow kRows[] = {
      "axis:int=1 block_size:int=0 output_dtype:int=0 saturate:int=1", QuantizeLinear, kReads},
     {"", "QuantizeLinear", 23, "x y_scale y_zero_point?", "y",
      "axis:int=1 block_size:int=0 output_dtype:int=0 precision:int=0 saturate:int=1", QuantizeLinear, kReads},
+    {"com.microsoft", "DequantizeLinear", 1, "x x_scale x_zero_point?", "y", "axis:int=1", DequantizeLinear, kReads},
+    {"com.microsoft", "QuantizeLinear", 1, "x y_scale y_zero_point?", "y", "axis:int=1", QuantizeLinear, kReads},
 };
 
 }  // namespace

@@ -146,6 +146,12 @@ Shape SizesOf(const Node& node, const Dim& size) {
   const Dim each = dims.CeilDiv(size, count);
   Shape sizes(static_cast<size_t>(count), each);
   sizes.back() = dims.Sub(size, dims.Mul(each, count - 1));
+  if (!size.known() || sizes.back().number() >= 0) return sizes;
+  Dim left = size;  // there may be too few for the last ones
+  for (Dim& one : sizes) {
+    one = dims.Min(each, left);
+    left = dims.Sub(left, one);
+  }
   return sizes;
 }
 
@@ -161,6 +167,10 @@ Tensors Split(const Node& node) {
   for (const Dim& size : sizes) {
     out.push_back(SliceAxis(x, axis, start, size));
     start = node.dims().Add(start, size);
+  }
+  const Dim& given = x.shape()[static_cast<size_t>(axis)];
+  if (node.dims().IsEqual(start, given) == false) {
+    Fail("the sizes add up to " + node.dims().Text(start) + ", not " + node.dims().Text(given));
   }
   return out;
 }

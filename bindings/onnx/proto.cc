@@ -1,5 +1,6 @@
 #include "bindings/onnx/proto.h"
 
+#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <string>
 
@@ -310,6 +311,7 @@ std::shared_ptr<const GraphProto> ParseGraph(pbf_reader reader, int depth) {
         reader.skip();
     }
   }
+  Measure(out.get());
   return out;
 }
 
@@ -373,6 +375,35 @@ std::string NodeProto::Label() const {
   std::string_view shown = name;
   for (size_t i = 0; shown.empty() && i < outputs.size(); ++i) shown = outputs[i];
   return std::string(op_type) + " node \"" + std::string(shown) + "\"";
+}
+
+void Measure(GraphProto* graph) {
+  graph->levels = 1;
+  graph->size = 0;
+  const auto add = [&](const GraphProto& inner) {
+    graph->levels = std::max(graph->levels, 1 + inner.levels);
+    graph->size += inner.size;
+  };
+  for (const NodeProto& node : graph->nodes) {
+    ++graph->size;
+    for (const AttributeProto& attribute : node.attributes) {
+      if (attribute.g != nullptr) add(*attribute.g);
+      for (const auto& inner : attribute.graphs) add(*inner);
+    }
+    if (graph->size > kMaxNodes) frontend::Unsupported("more than " + std::to_string(kMaxNodes) + " nodes");
+  }
+  if (graph->levels > kMaxNesting) frontend::Fail("graphs nest deeper than " + std::to_string(kMaxNesting));
+}
+
+int64_t OpsetOf(const Opsets& opsets, std::string_view domain) {
+  const auto found = opsets.find(domain);
+  return found == opsets.end() ? 0 : found->second;
+}
+
+Opsets OpsetsIn(const FunctionProto& function, const Opsets& caller) {
+  Opsets opsets = function.opsets;
+  opsets.insert(caller.begin(), caller.end());
+  return opsets;
 }
 
 ModelProto ParseModel(std::string_view bytes) {

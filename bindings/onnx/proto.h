@@ -125,9 +125,16 @@ struct GraphProto {
   std::vector<TensorProto> initializers;
   bool has_sparse_initializers = false;
   std::vector<ValueInfo> inputs, outputs;
+  int levels = 1;    // of graphs within one another
+  int64_t size = 0;  // nodes, those of subgraphs too
 };
 
+// Sets levels and size from the nodes and their graphs. Fails if they are too many.
+void Measure(GraphProto* graph);
+
 using Opsets = std::map<std::string_view, int64_t>;  // version by domain
+// The version of a domain; 0 if there is none.
+int64_t OpsetOf(const Opsets& opsets, std::string_view domain);
 
 struct FunctionProto {
   std::string_view name, domain;
@@ -137,11 +144,16 @@ struct FunctionProto {
   Opsets opsets;
 };
 
+// A function's versions; those that it does not give are its caller's.
+Opsets OpsetsIn(const FunctionProto& function, const Opsets& caller);
+
 struct ModelProto {
   Opsets opsets;
   std::shared_ptr<const GraphProto> graph;
   std::vector<FunctionProto> functions;
 };
+
+inline constexpr int64_t kMaxNodes = 1'000'000;  // of a model, with each call of a function and each import of a body
 
 // Throws frontend::Error for bytes that are not a model. The result points into `bytes`.
 ModelProto ParseModel(std::string_view bytes);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -65,17 +66,16 @@ Array TensorData::OfBytes(DType dtype, std::vector<int64_t> shape, std::shared_p
   }
   Array out = Array::New(dtype, std::move(shape));
   if (!bytes.empty()) std::memcpy(out.fill<char>(), bytes.data(), bytes.size());
-  if (dtype == DType::kBool) {
-    for (int64_t i = 0; i < out.size(); ++i) out.set(i, out.number(i));
-  }
+  out.NormalizeBools();
   return out;
 }
 
 Array TensorData::OfFields(const TensorProto& proto, DType dtype) const {
-  Array out = Array::New(dtype, proto.dims);
-  const auto size = static_cast<size_t>(out.size());
+  const auto size = static_cast<size_t>(CountOf(proto.dims));
+  Array out;
   const auto copy = [&](const auto& field, auto store) {
     RequireCount(proto, size, field.size(), "elements");
+    out = Array::New(dtype, proto.dims);
     for (size_t i = 0; i < size; ++i) store(static_cast<int64_t>(i), field[i]);
   };
   switch (dtype) {
@@ -152,8 +152,8 @@ MappedFile TensorData::External(const TensorProto& proto, size_t size) {
   }
   const MappedFile& file = File(location);
   if (start > file.bytes.size() || size > file.bytes.size() - start) {
-    Fail("external data ends at byte " + std::to_string(start + size) + " of \"" + std::string(location) +
-         "\", which has " + std::to_string(file.bytes.size()));
+    Fail("external data of " + std::to_string(size) + " bytes from byte " + std::to_string(start) + " of \"" +
+         std::string(location) + "\", which has " + std::to_string(file.bytes.size()));
   }
   return {file.owner, file.bytes.substr(start, size)};
 }

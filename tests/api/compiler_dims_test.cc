@@ -113,6 +113,15 @@ TEST_F(CompilerDims, StructureIsThatOfTheCanonicalForm) {
   EXPECT_EQ(Described(Described(square).rhs).lhs, b);
 }
 
+TEST_F(CompilerDims, CoefficientsWithoutNegativeAreDescribed) {
+  const tailor_dim least = Combined(tailor_dim_mul, b, Number(INT64_MIN)), s = Symbol("S", 0, 10);
+  for (const tailor_dim dim : {Combined(tailor_dim_add, least, s), Combined(tailor_dim_add, s, Number(INT64_MIN))}) {
+    const tailor_dim_info info = Described(dim);
+    EXPECT_EQ(info.kind, TAILOR_DIM_ADD);
+    EXPECT_EQ(Combined(tailor_dim_add, info.lhs, info.rhs), dim);
+  }
+}
+
 TEST_F(CompilerDims, SymbolsAreListed) {
   const tailor_dim s = Symbol("S", 0, 10), dim = Combined(tailor_dim_floordiv, Combined(tailor_dim_add, b, s), eight);
   size_t count = 0;

@@ -259,12 +259,12 @@ class ExternalDataTest(BadModelTest):
 
     def test_things_that_are_no_files(self):
         os.mkfifo(self.folder / "pipe")
-        self.refuse(self.path(location="pipe"), "no plain file")
+        self.refuse(self.path(location="pipe"), "not a regular file")
         self.refuse(self.path(location="."), '"w"')
         self.refuse(self.path(location="absent"), '"absent"', "No such file")
 
     def test_ends_outside_the_file(self):
-        self.refuse(self.path(location="weights", offset=32), "ends at byte 56", "has 48")
+        self.refuse(self.path(location="weights", offset=32), "of 24 bytes from byte 32", "has 48")
         self.refuse(self.path(location="weights", offset=2**63), '"weights"')
 
     def test_sizes_that_are_no_sizes(self):

@@ -55,6 +55,7 @@ TEST_F(FrontendTest, DimsAreNumbersWhereTheyProvablyAre) {
   EXPECT_EQ(dims.Sub(dims.Add(b, 3), b), Dim(3));
   EXPECT_EQ(dims.FloorDiv(-7, 2), Dim(-4));
   EXPECT_EQ(dims.Mod(-7, 2), Dim(1));
+  EXPECT_EQ(dims.Mod(INT64_MIN, 3), Dim(1));
   EXPECT_EQ(dims.Text(dims.Mul(b, 4)), "4*B");
   EXPECT_EQ(dims.Max(s, 1), s) << "S is at least 2";
   EXPECT_EQ(dims.Min(s, 20), s);
@@ -221,6 +222,29 @@ TEST_F(FrontendTest, ConstantsAreBorrowed) {
     EXPECT_EQ(memory.use_count(), 3) << "the test, the array and the graph";
   }
   EXPECT_EQ(memory.use_count(), 1);
+}
+
+TEST_F(FrontendTest, ConstantsDoNotGrowExponentially) {
+  Tensor x = builder.Constant(Array::Integer(DType::kU8, 1, {1}));
+  for (int i = 0; i < 40; ++i) x = Concat({x, x}, 0);
+  EXPECT_TRUE(x.computed());
+  EXPECT_THROW(builder.Constant(Array::New(DType::kF32, std::vector<int64_t>(TAILOR_MAX_RANK + 1, 1))), Error);
+}
+
+TEST_F(FrontendTest, EmptyConstantsWithLargeDims) {
+  const int64_t many = int64_t{1} << 40;
+  const Tensor x = builder.Constant(Array::New(DType::kF32, {many, 3, 0}));
+  EXPECT_EQ(Concat({x, x}, 1).shape(), (Shape{many, 6, 0}));
+  EXPECT_EQ(Gather(x, Ints({2}), 1).shape(), (Shape{many, 1, 0}));
+  EXPECT_TRUE(Reduce(ReduceOp::kSum, x, {2}).computed());
+  EXPECT_THROW(Array::New(DType::kF32, {0, -1}), Error);
+}
+
+TEST_F(FrontendTest, LongestDimsAreComputed) {
+  Dim sum = 0;
+  for (int i = 0; i < 700; ++i) sum = dims.Add(sum, dims.Fresh("v"));
+  EXPECT_FALSE(sum.known());
+  EXPECT_EQ(dims.TryAdd(2, 3), Dim(5));
 }
 
 TEST_F(FrontendTest, MisuseIsAnError) {

@@ -10,9 +10,10 @@
 namespace tailor {
 
 struct ModelArguments {
-  std::string path;                // an ONNX model if it ends in .onnx, else a graph's text
-  std::vector<std::string> dims;   // of an ONNX model: name=N, name=MIN..MAX or name=EXPRESSION
-  std::vector<std::string> fixed;  // of an ONNX model: name=@file.npy or name=2xi64=1,2: inputs that always have this value
+  std::string path;               // an ONNX model if it ends in .onnx, else a graph's text
+  std::vector<std::string> dims;  // of an ONNX model: name=N, name=MIN..MAX or name=EXPRESSION
+  // Of an ONNX model, name=@file.npy or name=2xi64=1,2: inputs that always have this value.
+  std::vector<std::string> fixed;
 };
 
 bool IsOnnx(const std::string& path);

@@ -92,14 +92,13 @@ def load(model, dims=None, fixed=None):
     dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use.
     fixed: for an input the array that it always has: shapes, axes and the like that compilation has to know; it is
     then no input of the graph.
-    External data is read from below the folder of a model given by path. Weights stay in the mapped file, which must not
-    change while the graph or an executable of it is in use. Raises ModelError, naming the node, and its subclass
+    External data is read from below the folder of a model given by path. Weights stay in the mapped file, which must
+    not change while the graph or an executable of it is in use. Raises ModelError, naming the node, and its subclass
     Unsupported for what is valid but not supported."""
     options = _Options(dims or {}, fixed or {})
     handle = _handles.Handle()
     if isinstance(model, (str, os.PathLike)):
-        path = os.fspath(model)
-        path = path if isinstance(path, bytes) else path.encode()
+        path = os.fsencode(model)
         status = _onnx().tailor_onnx_load(path, len(path), byref(options.c), byref(handle))
     else:
         data = model.SerializeToString() if hasattr(model, "SerializeToString") else bytes(model)
@@ -131,13 +130,15 @@ class _Options:
         texts = {name: _named(f'dim "{name}"', _text, dim, symbols).encode() for name, dim in dims.items()}
         self._arrays = {name: _named(f'input "{name}"', numpy.require, array, None, ["C", "A"])
                         for name, array in fixed.items()}
-        self._callback = _NeedsFixed(lambda user, name, size: self.needed.append(ctypes.string_at(name, size).decode()))
+        self._callback = _NeedsFixed(
+            lambda user, name, size: self.needed.append(_library.text(ctypes.string_at(name, size))))
         self.c = _COptions(ctypes.sizeof(_COptions))
         self.c.symbols, self.c.symbol_count = _array(_Symbol, map(self._symbol, symbols.values()))
         self.c.dims, self.c.dim_count = _array(_Dim, (_Dim(*_convert.utf8(name), text, len(text))
                                                       for name, text in texts.items()))
-        self.c.fixed, self.c.fixed_count = _array(_Fixed, (_Fixed(*_convert.utf8(name), _named(f'input "{name}"', _tensor, array))
-                                                           for name, array in self._arrays.items()))
+        self.c.fixed, self.c.fixed_count = _array(
+            _Fixed, (_Fixed(*_convert.utf8(name), _named(f'input "{name}"', _tensor, array))
+                     for name, array in self._arrays.items()))
         self.c.needs_fixed = self._callback
 
     @staticmethod

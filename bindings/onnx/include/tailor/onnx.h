@@ -1,9 +1,9 @@
-/* Tailor's ONNX front end: a graph from an ONNX model. C99; libtailor_onnx.so, which needs libtailor.so. Conventions: see
+/* Tailor's ONNX front end: a graph from an ONNX model. C99; libtailor_onnx.so, which needs libtailor.so. Conventions:
  * the head of tailor/runtime.h.
  *
- * Opsets 6 to 27 of the default domain. The operators: docs/onnx-operators.md. A model that is wrong is INVALID_ARGUMENT;
- * one that is valid but not supported is UNIMPLEMENTED. Messages name the node, the input or the initializer, and
- * tailor_status_node does too. */
+ * Opsets 6 to 27 of the default domain; of older ones the operators that have not changed since. The operators:
+ * docs/onnx-operators.md. A model that is wrong is INVALID_ARGUMENT; one that is valid but not supported is
+ * UNIMPLEMENTED. Messages name the node, the input or the initializer, and tailor_status_node does too. */
 #ifndef TAILOR_ONNX_H_
 #define TAILOR_ONNX_H_
 

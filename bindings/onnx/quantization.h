@@ -1,0 +1,30 @@
+// Arithmetic on quantized tensors: integers with a scale and a zero point.
+#ifndef TAILOR_BINDINGS_ONNX_QUANTIZATION_H_
+#define TAILOR_BINDINGS_ONNX_QUANTIZATION_H_
+
+#include "bindings/frontend/tensor.h"
+
+namespace tailor::onnx {
+
+// saturate(round(x) + zero); `zero` may be absent.
+frontend::Tensor Quantized(const frontend::Tensor& x, const frontend::Tensor& zero, DType dtype);
+
+struct QuantizedTensor {
+  frontend::Tensor values, scale, zero;
+};
+// x in u8, with the scale and zero point that its range and 0 take.
+QuantizedTensor DynamicallyQuantized(const frontend::Tensor& x);
+
+// A scale or zero point: one number, a list for a dim that `behind` others follow, or a tensor that broadcasts.
+frontend::Tensor Spread(const frontend::Tensor& part, int behind);
+
+// x - zero in i32; `zero`, spread over x, may be absent.
+frontend::Tensor Shifted(const frontend::Tensor& x, const frontend::Tensor& zero, int behind);
+
+// (a - a_zero) x (b - b_zero) in i32. Rows of a and columns of b may have their own zero points.
+frontend::Tensor IntegerProduct(const frontend::Tensor& a, const frontend::Tensor& a_zero, const frontend::Tensor& b,
+                                const frontend::Tensor& b_zero);
+
+}  // namespace tailor::onnx
+
+#endif  // TAILOR_BINDINGS_ONNX_QUANTIZATION_H_

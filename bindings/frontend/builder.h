@@ -17,7 +17,7 @@
 
 namespace tailor::frontend {
 
-// Constants of at most so many elements take part in dim arithmetic, and every op folds up to so many.
+// Lists of known elements have at most so many, and every op folds constants up to so many.
 inline constexpr int64_t kMaxElements = 1024;
 // Evaluated constants may grow by so many elements beyond those of the weights: 256 MB of i64.
 inline constexpr int64_t kMaxGrowth = int64_t{1} << 25;

@@ -26,7 +26,7 @@ class Parser {
 
  private:
   [[noreturn]] void Wrong() const {
-    Fail("\"" + std::string(text_) + "\" is no dim size: column " + std::to_string(at_ + 1) + " cannot be read");
+    Fail("\"" + std::string(text_) + "\" is not a dim size: column " + std::to_string(at_ + 1) + " cannot be read");
   }
   Dim Required(const std::optional<Dim>& dim) const {
     if (!dim) Fail("\"" + std::string(text_) + "\" divides by what may be negative or 0");

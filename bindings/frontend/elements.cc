@@ -12,6 +12,9 @@
 namespace tailor::frontend {
 namespace {
 
+// Elements of a list that takes part in dim arithmetic, at most; shapes have fewer. Longer lists are computed.
+constexpr int64_t kMaxArithmetic = 128;
+
 bool IsIndex(const Tensor& x) { return x.dtype() == DType::kBool || IsInteger(x.dtype()); }
 
 // The dim sizes of a tensor that is a constant or known elements.
@@ -119,7 +122,7 @@ std::optional<Tensor> FoldElements(BinaryOp op, const Tensor& lhs, const Tensor&
   if (!known) return std::nullopt;
   const Known &a = (*known)[0], &b = (*known)[1];
   const std::vector<int64_t> shape = BroadcastShape(a.shape, b.shape);
-  if (CountOf(shape) > kMaxElements) return std::nullopt;
+  if (CountOf(shape) > kMaxArithmetic) return std::nullopt;
   Dims& dims = lhs.builder().dims();
   std::vector<Element> out;
   bool folds = true;
@@ -143,7 +146,7 @@ std::optional<Tensor> FoldElementsSelect(const Tensor& condition, const Tensor& 
   if (!known || on_true.dtype() != on_false.dtype()) return std::nullopt;
   const Known &chosen = (*known)[0], &a = (*known)[1], &b = (*known)[2];
   const std::vector<int64_t> shape = BroadcastShape(chosen.shape, BroadcastShape(a.shape, b.shape));
-  if (CountOf(shape) > kMaxElements) return std::nullopt;
+  if (CountOf(shape) > kMaxArithmetic) return std::nullopt;
   Dims& dims = condition.builder().dims();
   std::vector<Element> out;
   bool folds = true;

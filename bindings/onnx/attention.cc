@@ -14,10 +14,6 @@ using frontend::Shape;
 using frontend::Tensor;
 using frontend::Unsupported;
 
-void DemandRank(const Tensor& x, int rank, const std::string& what) {
-  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()));
-}
-
 int64_t HeadsOf(const Node& node, const char* attribute) {
   const int64_t heads = node.Int(attribute);
   if (heads < 1) Fail(std::string(attribute) + " is " + std::to_string(heads));

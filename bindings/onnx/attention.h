@@ -15,7 +15,6 @@ namespace tailor::onnx {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-void DemandRank(const frontend::Tensor& x, int rank, const std::string& what);
 // An attribute that is a number of heads.
 int64_t HeadsOf(const Node& node, const char* attribute);
 

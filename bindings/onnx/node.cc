@@ -211,6 +211,10 @@ Node Node::With(Tensors inputs) const {
   return Node(importer_, proto_, row_, opset_, opsets_, scope_, depth_, std::move(inputs));
 }
 
+void DemandRank(const Tensor& x, int rank, const std::string& what) {
+  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()));
+}
+
 AttributeProto IntAttribute(std::string_view name, int64_t value) {
   AttributeProto attribute = Named(name, AttributeType::kInt);
   attribute.i = value;

@@ -99,6 +99,9 @@ class Node {
   Tensors inputs_;
 };
 
+// Fails unless x has this rank; `what` names it.
+void DemandRank(const frontend::Tensor& x, int rank, const std::string& what);
+
 AttributeProto IntAttribute(std::string_view name, int64_t value);
 AttributeProto FloatAttribute(std::string_view name, double value);
 AttributeProto IntsAttribute(std::string_view name, std::vector<int64_t> values);

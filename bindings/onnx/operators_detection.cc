@@ -21,10 +21,6 @@ using frontend::Shape;
 using frontend::Tensor;
 using frontend::Unsupported;
 
-void DemandRank(const Tensor& x, int rank, const std::string& what) {
-  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()));
-}
-
 // Whether places up to 1 outside an axis count as its border, or everything outside counts 0.
 enum class Outside { kBorder, kZero };
 

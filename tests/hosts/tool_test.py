@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import numpy as np
+import onnx
 
 TOOL, FAKE_CUDA = sys.argv.pop(1), sys.argv.pop(1)
 
@@ -47,6 +48,39 @@ class ToolTest(unittest.TestCase):
         code, _, err = self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--donate", "w")
         self.assertEqual(code, 1)
         self.assertIn('"w" is no input', err)
+
+    def write_onnx(self):
+        x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", "width"])
+        axes = onnx.helper.make_tensor_value_info("axes", onnx.TensorProto.INT64, [1])
+        y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+        node = onnx.helper.make_node("ReduceSum", ["x", "axes"], ["y"], "total", keepdims=0)
+        graph = onnx.helper.make_graph([node], "sum", [x, axes], [y])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), self.path / "m.onnx")
+        np.save(self.path / "axes.npy", np.array([1]))
+
+    def test_onnx_models(self):
+        self.write_onnx()
+        options = ("--dim", "batch=1..4", "--dim", "width=2*batch + 1", "--fixed", "axes=@axes.npy")
+        self.assertEqual(self.run_tool("compile", "m.onnx", "--target", "host", *options), (0, "", ""))
+        np.save(self.path / "x.npy", np.ones((2, 5), np.float32))
+        code, out, _ = self.run_tool("run", "m.tlr", "--input", "x=@x.npy")
+        self.assertEqual(code, 0)
+        self.assertIn("2xf32=5,5", out)
+        code, out, _ = self.run_tool("import", "m.onnx", "--text", *options)
+        self.assertIn("graph @sum(%x: f32[batch, 2*batch + 1]) where batch in [1, 4]", out)
+        code, out, _ = self.run_tool("facts", "m.onnx", *options)
+        self.assertIn("batch in [1, 4]", out)
+
+    def test_onnx_errors_name_what_is_at_fault(self):
+        self.write_onnx()
+        for arguments, reason in ((("m.onnx",), 'ReduceSum node "total": the list of axes depends on data'),
+                                  (("m.onnx", "--dim", "bach=4"), 'no dim "bach"'),
+                                  (("m.onnx", "--dim", "batch"), '--dim "batch" is neither'),
+                                  (("none.onnx",), "No such file")):
+            with self.subTest(reason):
+                code, _, err = self.run_tool("import", *arguments)
+                self.assertEqual(code, 1)
+                self.assertIn(reason, err)
 
     def test_convolutions_may_be_direct(self):
         (self.path / "conv.txt").write_text("""graph @conv(%x: f32[N, 16, H, W]) {

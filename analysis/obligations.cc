@@ -61,6 +61,8 @@ class NodeObligations {
         return NonNegative(node_.dims("sizes"), "window size of dim ");
       case ShapeRule::kRegion:
         return Region();
+      case ShapeRule::kStated:
+        return NonNegative(node_.dims("shapes"), "dim size ");
       case ShapeRule::kPad:
       case ShapeRule::kFromShape:
         return NonNegative(node_.results[0].shape, "size of dim ");

@@ -10,6 +10,7 @@
 #include "api/handle.h"
 #include "api/in_use.h"
 #include "exec/executable.h"
+#include "exec/release_callback.h"
 #include "exec/runtime.h"
 #include "exec/session.h"
 #include "serialization/reader.h"
@@ -21,26 +22,6 @@ struct tailor_runtime {
 };
 
 namespace tailor {
-
-// Calls a host's release callback once, when the last owner is destroyed.
-class ReleaseCallback {
- public:
-  ReleaseCallback() = default;
-  ReleaseCallback(void (*released)(void* user), void* user) : released_(released), user_(user) {}
-  ReleaseCallback(ReleaseCallback&& other) noexcept { *this = std::move(other); }
-  ReleaseCallback& operator=(ReleaseCallback&& other) noexcept {
-    std::swap(released_, other.released_);
-    std::swap(user_, other.user_);
-    return *this;
-  }
-  ~ReleaseCallback() {
-    if (released_ != nullptr) released_(user_);
-  }
-
- private:
-  void (*released_)(void* user) = nullptr;
-  void* user_ = nullptr;
-};
 
 // Reads `path` as a file name; else INVALID_ARGUMENT.
 Failure ReadPath(const char* path, size_t size, std::string* out);

@@ -201,6 +201,17 @@ tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tens
   return tailor::Guarded([&] { return session->session->Reserve(in); });
 }
 
+tailor_status* tailor_session_set_seed(tailor_session* session, uint64_t seed) {
+  constexpr auto kFunction = "tailor_session_set_seed";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    session->session->SetSeed(seed);
+    return {};
+  });
+}
+
 tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,
                                      size_t input_count, tailor_tensor* outputs, size_t output_count) {
   constexpr auto kFunction = "tailor_executable_run";

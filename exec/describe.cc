@@ -187,6 +187,9 @@ void WriteVariant(const Program& program, const Variant& variant, bool in_use, J
     json->Array("device_images", variant.device_images, [&](const DeviceImage& i) { WriteDeviceImage(i, json); });
     json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });
   }
+  if (!variant.custom_calls.empty()) {
+    json->Array("custom_operators", variant.custom_calls, [&](const ProgramCustomCall& c) { json->String(c.name); });
+  }
   json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(variant, launch, json); });
   json->EndObject();
 }

@@ -52,9 +52,10 @@ class DeviceStream {
   // does.
   virtual bool AcceptsGemm(const GemmArgs& gemm) = 0;
   virtual bool Multiply(const GemmArgs& gemm) = 0;
-  // Bracket the launches of a run. A stream that gathers launches enqueues them in EndRun. After a failed run EndRun is
-  // not called, and gathered launches are dropped.
+  // Bracket the launches of a run. A stream that gathers launches enqueues them in LaunchGathered, before work that is
+  // not its own, and in EndRun. After a failed run EndRun is not called, and gathered launches are dropped.
   virtual void BeginRun() = 0;
+  virtual bool LaunchGathered() = 0;
   virtual bool EndRun() = 0;
   // Returns when all enqueued work is done.
   virtual bool Wait() = 0;

@@ -95,6 +95,14 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
   if (Failure f = SelectVariant(*runtime, program, cpu, target, device, &selected); !f.ok()) return f;
   std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, selected.variant, cpu));
   executable->device_ = std::move(selected.on_device);
+  if (Failure f =
+          CustomTable::Create(executable->runtime_->custom_operators(), *selected.variant, &executable->custom_table_);
+      !f.ok()) {
+    return f;
+  }
+  if (executable->custom_table_.gives_run_state()) {
+    if (Failure f = executable->seeds_.Draw(); !f.ok()) return f;
+  }
   if (Failure f = executable->image_.Map(selected.variant->image); !f.ok()) return f;
   *out = std::move(executable);
   return {};
@@ -114,8 +122,13 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   state.context.costs = costs_;
   state.context.workers =
       device_ != nullptr ? device_->workers() : static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
+  CustomCaller custom(custom_table_, seeds_);
+  state.custom = &custom;
   PlanResult result{sizeof(PlanResult), 0, versions};
   if (plan()(&HostRtApi(), &state.context, arguments.in(), arguments.out(), &result) != 0) {
+    if (state.fault.kind == Fault::Kind::kCustom) {
+      return custom.Describe(state.fault.index, static_cast<int32_t>(state.fault.lhs));
+    }
     return DescribeFault(program_, state.fault);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

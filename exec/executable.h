@@ -10,6 +10,7 @@
 
 #include "codegen/contract/program.h"
 #include "exec/cpu_features.h"
+#include "exec/custom_operator.h"
 #include "exec/device.h"
 #include "exec/failure.h"
 #include "exec/host_abi.h"
@@ -24,8 +25,8 @@ class SessionPool;
 class Executable {
  public:
   // Selects the first variant for this kind of device (null: the host) whose host program `cpu` can run, or the variant
-  // named by a nonempty `target`. FAILED_PRECONDITION lists every reason of every variant; NOT_FOUND for an unknown
-  // target. `program` outlives the executable.
+  // named by a nonempty `target`. FAILED_PRECONDITION lists every reason of every variant, or every custom operator of
+  // the variant that is not registered; NOT_FOUND for an unknown target. `program` outlives the executable.
   static Failure Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
                         std::string_view target, const Device* device, std::unique_ptr<Executable>* out);
   Executable(const Executable&) = delete;
@@ -40,6 +41,8 @@ class Executable {
   // Addresses by constant index, in the memory of the device or host.
   const void* const* constants() const { return device_ != nullptr ? device_->constants() : constants_.data(); }
   RunFn run() const { return image_.At<RunFn>(variant_->run_offset); }
+  const CustomTable& custom_table() const { return custom_table_; }
+  SeedSource& seeds() const { return seeds_; }
   PlanFn plan() const { return image_.At<PlanFn>(variant_->plan_offset); }
 
   // Computes rank, dtype and dims of `outputs`, the workspace bytes of a session with `threads` threads, and, if
@@ -60,6 +63,8 @@ class Executable {
   MappedImage image_;
   std::vector<const void*> constants_;  // in host memory
   std::unique_ptr<DeviceProgram> device_;
+  CustomTable custom_table_;
+  mutable SeedSource seeds_;
   std::unique_ptr<SessionPool> sessions_;
 };
 

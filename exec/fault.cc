@@ -38,7 +38,7 @@ Failure DescribeCheck(const Program& program, const Fault& fault) {
 }
 
 Failure DescribeNumber(const Fault& fault) {
-  constexpr const char* kNames[] = {"output", "growing block", "device kernel", "device"};
+  constexpr const char* kNames[] = {"output", "growing block", "device kernel", "device", "custom call"};
   return {Code::kInternal,
           "the compiled program named " + std::string(kNames[fault.index]) + " " + std::to_string(fault.lhs) +
               ", but there are " + std::to_string(fault.rhs),
@@ -71,6 +71,7 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
       return {Code::kInvalidArgument,
               output + " dim " + std::to_string(fault.dim) + " is " + lhs + ", but the result has " + rhs, ""};
     case Fault::Kind::kDevice:
+    case Fault::Kind::kCustom:
       break;
     case Fault::Kind::kOutputBytes:
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};

@@ -11,7 +11,7 @@
 namespace tailor {
 
 // Kinds of numbered things in generated code, for Fault::Kind::kNumber.
-enum class IndexKind : int32_t { kOutput, kBlock, kKernel, kDevice };
+enum class IndexKind : int32_t { kOutput, kBlock, kKernel, kDevice, kCustomCall };
 
 struct Fault {
   enum class Kind : uint8_t {
@@ -23,6 +23,7 @@ struct Fault {
     kOutputBytes,   // output `index`: the caller's buffer has lhs bytes, the result rhs
     kDevice,        // the device failed; its stream has the reason
     kProvider,      // the matmul provider failed with code lhs
+    kCustom,        // the custom operator of call `index` failed with code lhs; the CustomCaller has the message
     kNumber,        // the program used IndexKind(index) number lhs, which is not below rhs
   };
   Kind kind = Kind::kNone;

@@ -100,6 +100,12 @@ struct RtApi {
   int32_t (*offer)(RtContext* context, const GemmArgs* gemm);
   // Computes a matmul that `offer` accepted.
   int32_t (*gemm)(RtContext* context, const GemmArgs* gemm);
+  // Calls the operator of Variant::custom_calls[number]. `arguments` are its operands, then its results. `workspace` is
+  // 64-byte aligned and has as many bytes as custom_workspace returned for these dim sizes.
+  int32_t (*custom)(RtContext* context, int32_t number, const TensorArg* arguments, void* workspace, uint64_t bytes);
+  // Sets `*bytes` to the workspace of that call, a multiple of 64. The dims of `arguments` are set, data is not. Also
+  // called by plan functions.
+  int32_t (*custom_workspace)(RtContext* context, int32_t number, const TensorArg* arguments, uint64_t* bytes);
 };
 
 // Results of the plan function besides output dims.
@@ -128,10 +134,11 @@ static_assert(offsetof(RtContext, grid_sync) == 64);
 static_assert(sizeof(GemmArgs) == 144 && offsetof(GemmArgs, batch) == 40 && offsetof(GemmArgs, m) == 48);
 static_assert(offsetof(GemmArgs, lhs_strides) == 72 && offsetof(GemmArgs, rhs_strides) == 96);
 static_assert(offsetof(GemmArgs, lhs) == 120 && offsetof(GemmArgs, out) == 136);
-static_assert(sizeof(RtApi) == 88 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(sizeof(RtApi) == 104 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, readback) == 56 && offsetof(RtApi, block) == 64);
-static_assert(offsetof(RtApi, offer) == 72 && offsetof(RtApi, gemm) == 80);
+static_assert(offsetof(RtApi, offer) == 72 && offsetof(RtApi, gemm) == 80 && offsetof(RtApi, custom) == 88);
+static_assert(offsetof(RtApi, custom_workspace) == 96);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

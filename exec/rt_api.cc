@@ -223,6 +223,25 @@ int32_t ComputeGemm(RtContext* context, const GemmArgs* gemm) {
   return code == 0 ? 0 : Note(context, {Fault::Kind::kProvider, 0, 0, code, 0});
 }
 
+int32_t NoteCustom(RtContext* context, int32_t number, int32_t code) {
+  return code == 0 ? 0 : Note(context, {Fault::Kind::kCustom, number, 0, code, 0});
+}
+
+int32_t Custom(RtContext* context, int32_t number, const TensorArg* arguments, void* workspace, uint64_t bytes) {
+  const RunState& state = StateOf(context);
+  if (!Below(number, state.custom->size())) [[unlikely]]
+    return NoteNumber(context, IndexKind::kCustomCall, number, state.custom->size());
+  if (state.stream != nullptr && !state.stream->LaunchGathered()) return OfDevice(context, false);
+  return NoteCustom(context, number, state.custom->Call(number, arguments, workspace, bytes, state.stream));
+}
+
+int32_t CustomWorkspace(RtContext* context, int32_t number, const TensorArg* arguments, uint64_t* bytes) {
+  const RunState& state = StateOf(context);
+  if (!Below(number, state.custom->size())) [[unlikely]]
+    return NoteNumber(context, IndexKind::kCustomCall, number, state.custom->size());
+  return NoteCustom(context, number, state.custom->Workspace(number, arguments, bytes));
+}
+
 constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
   return {
       .struct_size = sizeof(RtApi),
@@ -236,6 +255,8 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .block = Block,
       .offer = Offer,
       .gemm = ComputeGemm,
+      .custom = Custom,
+      .custom_workspace = CustomWorkspace,
   };
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/arguments.h"
+#include "exec/custom_operator.h"
 #include "exec/device.h"
 #include "exec/fault.h"
 #include "exec/host_abi.h"
@@ -51,12 +52,13 @@ struct RunState {
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null on the host
   const MatmulProvider* provider = nullptr;
+  CustomCaller* custom = nullptr;
   Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);
 
 // The callback tables of sessions on the host and on devices, without and with tracing. Plan functions may only call
-// `fail`.
+// `fail` and `custom_workspace`.
 const RtApi& HostRtApi();
 const RtApi& TracingRtApi();
 const RtApi& DeviceRtApi();

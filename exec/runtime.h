@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "exec/custom_operator.h"
 #include "exec/memory.h"
 #include "exec/matmul_provider.h"
 #include "exec/thread_team.h"
@@ -33,6 +34,7 @@ class Runtime {
   const Allocator& allocator() const { return options_.allocator; }
   const MatmulProvider& provider() const { return options_.provider; }
   const CublasLt* cublas_lt() const { return options_.cublas_lt.get(); }
+  CustomOperators& custom_operators() const { return custom_operators_; }
   void Log(Level level, const std::string& message) const;
 
   // The thread team of this size, created at its first use and destroyed with its last user. Null if the system
@@ -41,6 +43,7 @@ class Runtime {
 
  private:
   const Options options_;
+  mutable CustomOperators custom_operators_;
   mutable std::map<size_t, std::weak_ptr<ThreadTeam>> teams_;  // guarded by BookkeepingMutex
 };
 

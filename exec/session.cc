@@ -54,6 +54,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       workspace_(memory_),
       provided_(executable.program().outputs.size()),
       host_shape_cache_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().shape_cache_slots, 1)),
+      custom_(executable.custom_table(), executable.seeds()),
       first_(executable.program(), executable.runtime().allocator(), stream_.get(),
              executable.variant().outputs_to_copy),
       second_(executable.program(), executable.runtime().allocator(), stream_.get(),
@@ -79,6 +80,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.parallelism = &parallelism_;
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();
+  state_.custom = &custom_;
   state_.tracing = {options.trace, options.trace_user};
 }
 
@@ -92,6 +94,7 @@ int32_t Session::Execute(Arguments* arguments) {
   state_.arguments = arguments;
   arguments->ClearOutputs();
   runs_.Add();
+  custom_.BeginRun();
   const DefaultFloatMode mode;
   if (stream_ != nullptr) return ExecuteOnDevice(arguments);
   arguments->CopyInputs();
@@ -217,6 +220,9 @@ Failure Session::TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>
 Failure Session::RunFailure() const {
   if (state_.fault.kind == Fault::Kind::kDevice) {
     if (Failure f = stream_->FirstFailure(); !f.ok()) return f;
+  }
+  if (state_.fault.kind == Fault::Kind::kCustom) {
+    return custom_.Describe(state_.fault.index, static_cast<int32_t>(state_.fault.lhs));
   }
   return DescribeFault(executable_.program(), state_.fault);
 }

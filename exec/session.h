@@ -48,6 +48,9 @@ class Session {
   bool RunBound() { return bound_ != nullptr && Execute(bound_) == 0; }
   Failure BoundFailure() const;
 
+  // Later runs draw random numbers from this seed (CustomCaller::SetSeed).
+  void SetSeed(uint64_t seed) { custom_.SetSeed(seed); }
+
   // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
 
@@ -94,6 +97,7 @@ class Session {
   std::vector<GrowingBuffer> host_outputs_;  // host copies of provided outputs; empty if these stay on the device
   std::vector<bool> provided_;               // outputs of the last Run that are in session memory and not taken
   std::vector<int64_t> host_shape_cache_;    // used on the host
+  CustomCaller custom_;
   Notifications notifications_;
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_

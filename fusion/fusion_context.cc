@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fusion/node_class.h"
+#include "graph/custom.h"
 
 namespace tailor {
 namespace {
@@ -11,7 +12,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
   for (const Output& output : graph.outputs()) live[output.value.node] = true;
   for (NodeId id = static_cast<NodeId>(live.size()) - 1; id >= 0; --id) {
-    live[id] = live[id] || graph.node(id).op == OpKind::kContinuation;
+    live[id] = live[id] || graph.node(id).op == OpKind::kContinuation || HasEffects(graph.node(id));
     if (!live[id]) continue;
     for (Value operand : graph.node(id).operands) live[operand.node] = true;
   }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/graph_rebuild.h"
+#include "graph/custom.h"
 
 namespace tailor {
 namespace {
@@ -35,7 +36,7 @@ absl::StatusOr<Graph> MergeEqualNodes(const Graph& graph, const ShapeFacts& fact
   absl::flat_hash_map<size_t, std::vector<std::pair<NodeId, NodeId>>> seen;  // (in `graph`, in the result)
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
     const Node& node = r.node();
-    if (node.results.size() != 1 || !node.regions.empty()) return std::nullopt;
+    if (node.results.size() != 1 || !node.regions.empty() || HasEffects(node)) return std::nullopt;
     bool constant = node.op == OpKind::kConstant;
     size_t key = constant ? ConstantKey(graph, r.id) : absl::HashOf(static_cast<int>(node.op), r.operands);
     for (auto [old, copy] : seen[key]) {

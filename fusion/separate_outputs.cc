@@ -11,7 +11,8 @@ namespace {
 
 bool NeedsCopy(const Graph& graph, Value value, std::set<Value>* written) {
   const Node& node = graph.node(value.node);
-  return !HasCode(node) || IsControl(node) || !written->insert(value).second;
+  const bool written_by_call = IsControl(node) && node.op != OpKind::kCustom;
+  return !HasCode(node) || written_by_call || !written->insert(value).second;
 }
 
 }  // namespace

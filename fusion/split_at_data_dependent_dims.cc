@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builders.h"
+#include "graph/custom.h"
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
 
@@ -77,7 +78,7 @@ class Splitter {
       const Node& node = graph_.node(id);
       Symbols defines;
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) Collect(node.dims("shapes"), &defines);
-      needed_[id] = needed_[id] || node.op == OpKind::kBind || Intersects(defines, mentioned);
+      needed_[id] = needed_[id] || node.op == OpKind::kBind || HasEffects(node) || Intersects(defines, mentioned);
       if (!needed_[id]) continue;
       mentioned.merge(MentionedBy(node));
       for (Value operand : node.operands) needed_[operand.node] = true;

@@ -31,16 +31,6 @@ Value Put(Formula& f, Value x, Value places, const DimExpr& count, Value updates
   return f.Apply(OpKind::kScatter, {x, Reshaped(f, places, {count, 1}), updates}, {{"combiner", combiner}});
 }
 
-// A fresh symbol for a number of rows, at most `most`.
-absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, const char* builder, const DimExpr& most) {
-  SymbolInfo info;
-  for (size_t i = 0; info.name.empty() || graph.FindSymbol(info.name); ++i) info.name = absl::StrCat(builder, i);
-  if (most.constant()) info.max = *most.constant();
-  if (most.symbol()) info.max = graph.symbol(*most.symbol()).max;
-  TAILOR_ASSIGN_OR_RETURN(SymbolId id, graph.AddSymbol(std::move(info)));
-  return DimExpr::Symbol(id);
-}
-
 // The rows that a mask keeps, and their positions in the result.
 struct Selection {
   DimExpr from, to;  // N and M
@@ -150,6 +140,15 @@ Value StartsOfGroups(Formula& f, const Graph& graph, Value slices) {
 }
 
 }  // namespace
+
+absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, absl::string_view prefix, const DimExpr& most) {
+  SymbolInfo info;
+  for (size_t i = 0; info.name.empty() || graph.FindSymbol(info.name); ++i) info.name = absl::StrCat(prefix, i);
+  if (most.constant()) info.max = *most.constant();
+  if (most.symbol()) info.max = graph.symbol(*most.symbol()).max;
+  TAILOR_ASSIGN_OR_RETURN(SymbolId id, graph.AddSymbol(std::move(info)));
+  return DimExpr::Symbol(id);
+}
 
 absl::StatusOr<Value> Compact(Graph& graph, Value x, Value mask) {
   TAILOR_RETURN_IF_ERROR(CheckMask(graph, x, mask));

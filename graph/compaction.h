@@ -12,6 +12,9 @@
 
 namespace tailor {
 
+// A fresh symbol in [0, the largest value of `most`], where that is declared; its name begins with `prefix`.
+absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, absl::string_view prefix, const DimExpr& most);
+
 // The rows of x [N, ...] where mask bool[N] is true, in order: [M, ...]; M is a fresh symbol, at most N.
 absl::StatusOr<Value> Compact(Graph& graph, Value x, Value mask);
 

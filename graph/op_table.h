@@ -99,7 +99,8 @@ TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpo
 TAILOR_OP(90, While,      "while",      (carried...),                   (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None,         1, "") \
 TAILOR_OP(91, If,         "if",         (condition, captured*),         (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None,         1, "") \
 TAILOR_OP(92, Bind,       "bind",       (count),                        (extent:dims),                              kBind,       kDimSize,    kControl,     None,         1, "") \
-TAILOR_OP(93, Continuation, "continuation", (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]), kRegion,     kRegion,     kControl,     None,         1, "")
+TAILOR_OP(93, Continuation, "continuation", (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]), kRegion,     kRegion,     kControl,     None,         1, "") \
+TAILOR_OP(94, Custom,     "custom",     (operands*),                    (name:string, attributes:string, pure:i64, dtypes:string, ranks:i64s, shapes:dims), kStated,     kStated,     kControl,     None,         1, "")
 // clang-format on
 
 #endif  // TAILOR_GRAPH_OP_TABLE_H_

@@ -38,6 +38,7 @@ enum class ShapeRule : uint8_t {
   kFromShape,    // the `shape` attribute (iota)
   kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
   kRegion,       // types of the region's results
+  kStated,       // several results, whose types the attributes state (graph/custom.h)
   kBind,         // []; from here on the symbol in attribute `extent` has the operand's value
 };
 
@@ -57,6 +58,7 @@ enum class DTypeRule : uint8_t {
   kDot,        // T, T -> T for floats and for integers of 32 or 64 bits
   kDimSize,    // i64; result the same
   kRegion,
+  kStated,
 };
 
 enum class FusionClass : uint8_t {

@@ -1,5 +1,6 @@
 #include "graph/type_rules.h"
 
+#include "graph/custom.h"
 #include "graph/region_rules.h"
 #include "graph/shape_rules.h"
 #include "graph/status_macros.h"
@@ -143,6 +144,11 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind kind, absl::Span<const
     return kind == OpKind::kWhile ? WhileTypes(op) : IfTypes(op);
   }
   if (!regions.empty()) return op.Error("has ", regions.size(), " regions, needs none");
+  if (op.info.shape == ShapeRule::kStated) {
+    TAILOR_ASSIGN_OR_RETURN(std::vector<TensorType> types, CustomTypes(op));
+    for (const TensorType& type : types) TAILOR_RETURN_IF_ERROR(CheckResult(op, type.shape));
+    return types;
+  }
   TAILOR_RETURN_IF_ERROR(CheckFlags(op));
   TensorType result;
   TAILOR_ASSIGN_OR_RETURN(result.dtype, InferDType(op));

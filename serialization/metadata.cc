@@ -70,6 +70,27 @@ Offset<flatbuffers::Vector<Offset<fbs::MachineCosts>>> Encode(FlatBufferBuilder&
   return b.CreateVector(encoded);
 }
 
+std::vector<fbs::CustomTensor> Encode(const std::vector<ProgramCustomCall::Tensor>& tensors) {
+  std::vector<fbs::CustomTensor> encoded;
+  for (const ProgramCustomCall::Tensor& tensor : tensors) {
+    encoded.emplace_back(static_cast<uint8_t>(tensor.dtype), static_cast<uint8_t>(tensor.rank));
+  }
+  return encoded;
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::CustomCall>>> Encode(FlatBufferBuilder& b,
+                                                            const std::vector<ProgramCustomCall>& calls) {
+  if (calls.empty()) return 0;
+  Offsets<fbs::CustomCall> encoded;
+  for (const ProgramCustomCall& call : calls) {
+    const auto operands = b.CreateVectorOfStructs(Encode(call.operands));
+    const auto results = b.CreateVectorOfStructs(Encode(call.results));
+    encoded.push_back(fbs::CreateCustomCall(b, b.CreateString(call.name), b.CreateString(call.attributes),
+                                            b.CreateString(call.node), operands, results));
+  }
+  return b.CreateVector(encoded);
+}
+
 // `place` is the first image's and is advanced past the last.
 Offset<flatbuffers::Vector<Offset<fbs::DeviceImage>>> Encode(FlatBufferBuilder& b,
                                                              const std::vector<DeviceImage>& images,
@@ -121,11 +142,12 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const auto machine_costs = Encode(b, v.machine_costs);
     const auto device_images = Encode(b, v.device_images, next);
     const auto device_kernels = Encode(b, v.device_kernels);
+    const auto custom_calls = Encode(b, v.custom_calls);
     encoded.push_back(fbs::CreateVariant(
         b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
         v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size, b.CreateVector(launches), v.growable_blocks,
         b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
-        b.CreateVector(v.outputs_to_copy), v.offers_products, machine_costs));
+        b.CreateVector(v.outputs_to_copy), v.offers_products, machine_costs, custom_calls));
   }
   return b.CreateVector(encoded);
 }
@@ -196,6 +218,11 @@ class DecodedSizeLimit {
       Numbers(map.box());
     });
   }
+  void Add(const fbs::CustomCall& call) {
+    for (const auto* text : {call.name(), call.attributes(), call.node()}) Text(text);
+    Structs(call.operands());
+    Structs(call.results());
+  }
   void Add(const fbs::Variant& variant) {
     Text(variant.target());
     Texts(variant.features());
@@ -205,6 +232,7 @@ class DecodedSizeLimit {
     Each(variant.device_images(), [this](const fbs::DeviceImage& image) { Text(image.target()); });
     Each(variant.device_kernels(), [this](const fbs::DeviceKernel& kernel) { Add(kernel); });
     Numbers(variant.outputs_to_copy());
+    Each(variant.custom_calls(), [this](const fbs::CustomCall& call) { Add(call); });
     Each(variant.machine_costs(), [this](const fbs::MachineCosts& machine) {
       Text(machine.family());
       Structs(machine.costs()->tiles());
@@ -308,6 +336,17 @@ TensorMap Decode(const fbs::TensorMap& from) {
   return map;
 }
 
+std::vector<ProgramCustomCall::Tensor> Decode(const flatbuffers::Vector<const fbs::CustomTensor*>& from) {
+  std::vector<ProgramCustomCall::Tensor> tensors;
+  for (const fbs::CustomTensor* tensor : from) tensors.push_back({DTypeOf(tensor->dtype()), tensor->rank()});
+  return tensors;
+}
+
+ProgramCustomCall Decode(const fbs::CustomCall& from) {
+  return {from.name()->str(), from.attributes()->str(), from.node()->str(), Decode(*from.operands()),
+          Decode(*from.results())};
+}
+
 Variant Decode(const fbs::Variant& from) {
   Variant v;
   v.target = from.target()->str();
@@ -329,6 +368,9 @@ Variant Decode(const fbs::Variant& from) {
   v.offers_products = from.offers_products();
   if (from.outputs_to_copy() != nullptr)
     v.outputs_to_copy.assign(from.outputs_to_copy()->begin(), from.outputs_to_copy()->end());
+  if (from.custom_calls() != nullptr) {
+    for (const fbs::CustomCall* call : *from.custom_calls()) v.custom_calls.push_back(Decode(*call));
+  }
   if (from.device_kernels() == nullptr) return v;
   for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {
     v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters(), {}});

@@ -177,6 +177,20 @@ void CheckDevice(const Variant& variant, Checker* c) {
              "its fault record lies outside the shape cache");
 }
 
+void CheckCustomCall(const ProgramCustomCall& call, Checker* c) {
+  c->RequireText(call.name, "a custom operator's name is not UTF-8 text");
+  c->RequireText(call.attributes, "the attributes of a custom operator are not UTF-8 text");
+  c->RequireText(call.node, "a node is not UTF-8 text");
+  c->Require(!call.name.empty() && !call.results.empty(), "a custom operator has no name or no result");
+  for (const auto* tensors : {&call.operands, &call.results}) {
+    for (const ProgramCustomCall::Tensor& tensor : *tensors) {
+      c->Require(IsValid(tensor.dtype), "an operand of a custom operator has an unknown dtype");
+      c->Require(tensor.rank >= 0 && tensor.rank <= static_cast<int32_t>(kMaxRank),
+                 "an operand of a custom operator has a rank above 8");
+    }
+  }
+}
+
 void CheckVariants(const Program& program, Checker* c) {
   std::unordered_set<std::string_view> seen;
   c->Require(!program.variants.empty(), "there is no variant");
@@ -201,6 +215,7 @@ void CheckVariants(const Program& program, Checker* c) {
     }
     CheckDevice(variant, c);
     CheckOutputsApart(program, variant, c);
+    for (const ProgramCustomCall& call : variant.custom_calls) CheckCustomCall(call, c);
     for (const uint64_t bytes : variant.kernel_bytes) {
       c->Require(bytes <= INT64_MAX, "a kernel's code is too large");
     }

@@ -1,27 +1,14 @@
 #include "codegen/backend/host_build.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "exec/host_abi.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
 #include "llvm/IR/LLVMContext.h"
 
 namespace tailor::backend {
-namespace {
-
-// Bytes of RtApi that the host program uses.
-uint64_t ApiSize(const host::HostEmission& host) {
-  if (host.offers_products) return offsetof(RtApi, gemm) + sizeof(RtApi::gemm);
-  if (host.growable_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
-  return offsetof(RtApi, trace) + sizeof(RtApi::trace);
-}
-
-}  // namespace
-
 HostBuild::HostBuild(const lower::LoweredProgram& program, CpuTarget target)
     : program_(program),
       target_(std::move(target)),
@@ -127,7 +114,7 @@ CompiledVariant HostBuild::DescribeImage(Image image, const std::vector<KernelCo
   Variant& variant = compiled.variant;
   variant.target = target_.name;
   variant.features = target_.features;
-  variant.api_size = ApiSize(host_);
+  variant.api_size = ApiSize(host_, host::KernelPlace::kHost);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
   Describe(schedules_, variant);
   return compiled;

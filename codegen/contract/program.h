@@ -103,6 +103,19 @@ struct DeviceKernel {
   std::vector<TensorMap> maps;
 };
 
+// One call of a custom operator by the host program; RtApi::custom refers to it by index.
+struct ProgramCustomCall {
+  struct Tensor {
+    DType dtype = DType::kInvalid;
+    int32_t rank = 0;
+  };
+  std::string name;        // of the function that the host registers
+  std::string attributes;  // passed to it
+  std::string node;        // the user's name of the node; may be empty
+  std::vector<Tensor> operands;
+  std::vector<Tensor> results;
+};
+
 // The code for one target: the host program and its kernels in one position-independent image. The kernels of a device
 // variant are in device images.
 struct Variant {
@@ -133,6 +146,7 @@ struct Variant {
   // Device variants: outputs that kernels write to separate memory although ProgramTensor::memory_of names an input.
   // The runtime copies them to that input at the end of a run.
   std::vector<int32_t> outputs_to_copy;
+  std::vector<ProgramCustomCall> custom_calls;
 };
 
 struct Provenance {

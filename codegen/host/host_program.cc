@@ -84,7 +84,7 @@ std::string CallText(const HostProgram& program, const Call& call) {
   }
   std::string text = absl::StrCat(call.name, "(", absl::StrJoin(arguments, ", "), ")");
   if (call.condition >= 0) absl::StrAppend(&text, " condition ", BufferText(program.buffers[call.condition]));
-  absl::StrAppend(&text, " programs ", absl::StrJoin(call.programs, ", "));
+  if (!call.programs.empty()) absl::StrAppend(&text, " programs ", absl::StrJoin(call.programs, ", "));
   if (!results.empty()) absl::StrAppend(&text, " results ", absl::StrJoin(results, ", "));
   return text;
 }

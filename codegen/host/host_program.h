@@ -68,25 +68,28 @@ struct CarriedValue {
   int grown[2] = {-1, -1};   // the numbers of that memory
 };
 
-// A call of other programs of the compilation: the regions of a control node, or the next stage.
+// A call of other programs of the compilation (the regions of a control node, or the next stage), or of a custom
+// operator.
 struct Call {
   enum class Kind : uint8_t {
     kWhile,
     kIf,
     kContinuation,  // the last step: the nodes after data-dependent dims; writes the caller's outputs
+    kCustom,        // RtApi::custom; its workspace is where that of a called program would be
   };
   Kind kind;
   std::string name;
-  std::vector<int> programs;  // kWhile: condition, body. kIf: then, else. kContinuation: one
-  std::vector<CallArgument> arguments;
-  std::vector<CarriedValue> carried;  // kWhile: by argument
-  int condition = -1;                 // buffer of the condition (kWhile: written by the condition program)
+  std::vector<int> programs;            // kWhile: condition, body. kIf: then, else. kContinuation: one. kCustom: none
+  std::vector<CallArgument> arguments;  // kCustom: operands, then results
+  std::vector<CarriedValue> carried;    // kWhile: by argument
+  int condition = -1;                   // buffer of the condition (kWhile: written by the condition program)
   struct Result {
     int place = -1;  // workspace buffer, or -1: memory that grows
     int grown = -1;  // number of that memory
     Shape shape;
   };
   std::vector<Result> results;  // kIf
+  int custom = -1;              // kCustom: number of the operator in LoweredProgram::custom_calls
 };
 
 // An external gemm: a matmul that the runtime may compute in place of launches (RtApi::gemm).

@@ -66,6 +66,8 @@ class ProgramLowering {
         TAILOR_RETURN_IF_ERROR(AddWhile(id));
       } else if (graph_.node(id).op == OpKind::kIf) {
         TAILOR_RETURN_IF_ERROR(AddIf(id));
+      } else if (graph_.node(id).op == OpKind::kCustom) {
+        AddCustom(id);
       } else {
         rest = id;
       }
@@ -493,6 +495,24 @@ class ProgramLowering {
     }
     AddCall(std::move(call));
     return absl::OkStatus();
+  }
+
+  // The operator writes its results to their own memory, that of outputs included.
+  void AddCustom(NodeId id) {
+    const Node& node = graph_.node(id);
+    ProgramCustomCall described{
+        .name = node.string("name"), .attributes = node.string("attributes"), .node = node.name};
+    host::Call call{.kind = host::Call::Kind::kCustom, .name = CallName(id)};
+    packed_.clear();
+    const auto add = [&](Value v, std::vector<ProgramCustomCall::Tensor>& tensors) {
+      tensors.push_back({graph_.type(v).dtype, graph_.type(v).rank()});
+      call.arguments.push_back(ArgumentOf(v));
+    };
+    for (Value v : node.operands) add(v, described.operands);
+    for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) add({id, r}, described.results);
+    call.custom = static_cast<int>(tables_.program.custom_calls.size());
+    tables_.program.custom_calls.push_back(std::move(described));
+    AddCall(std::move(call));
   }
 
   absl::Status AddContinuation(NodeId id) {

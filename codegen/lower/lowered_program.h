@@ -26,7 +26,8 @@ struct LoweredProgram {
   std::vector<host::HostProgram> programs;  // [0] is the one that a run calls; others are regions and stages
   std::vector<std::string> facts;           // of the whole graph, one per line
   std::vector<Constant> constants;          // by constant index, of all programs
-  std::vector<PassVisits> visits;           // by pass, in the order of their first runs
+  std::vector<ProgramCustomCall> custom_calls;
+  std::vector<PassVisits> visits;  // by pass, in the order of their first runs
 };
 
 }  // namespace tailor::lower

@@ -62,7 +62,7 @@ Failure CudaStream::MakeGraph() {
                             ? "cuBLASLt computes products of the program, which a graph of its kernels cannot have"
                             : nullptr;
   if (problem != nullptr) return {Code::kFailedPrecondition, std::string("options.cuda_graph: ") + problem, ""};
-  graph_ = std::make_unique<CudaGraph>(program_);
+  graphs_.push_back(std::make_unique<CudaGraph>(program_));
   return {};
 }
 
@@ -96,7 +96,7 @@ CudaStream::~CudaStream() {
   }
   if (grid_sync_ != nullptr) Deallocate(grid_sync_);
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
-  graph_.reset();
+  graphs_.clear();
   if (shape_cache_ != nullptr) driver_.MemFreeHost(shape_cache_);
   if (own_) driver_.StreamDestroy(stream_);
 }
@@ -181,8 +181,9 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
   // Exceeds the limits of any device; the driver's 32-bit parameters would be truncated.
   if (grid.blocks > INT_MAX || grid.shared_bytes > INT_MAX)
     return Note({cuda::kInvalidValue, "cuLaunchKernel", number, grid});
-  if (graph_ != nullptr) {
-    return graph_->Add(number, args, grid) || Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
+  if (!graphs_.empty()) {
+    return graphs_[graph_]->Add(number, args, grid) ||
+           Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
   }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),
@@ -218,10 +219,19 @@ bool CudaStream::Multiply(const GemmArgs& gemm) {
 }
 
 void CudaStream::BeginRun() {
-  if (graph_ != nullptr) graph_->Begin();
+  graph_ = 0;
+  if (!graphs_.empty()) graphs_[0]->Begin();
 }
 
-bool CudaStream::EndRun() { return graph_ == nullptr || Note(graph_->Launch(stream_)); }
+bool CudaStream::LaunchGathered() {
+  if (!EndRun()) return false;
+  if (graphs_.empty()) return true;
+  if (++graph_ == graphs_.size()) graphs_.push_back(std::make_unique<CudaGraph>(program_));
+  graphs_[graph_]->Begin();
+  return true;
+}
+
+bool CudaStream::EndRun() { return graphs_.empty() || Note(graphs_[graph_]->Launch(stream_)); }
 
 bool CudaStream::Wait() { return Check(driver_.StreamSynchronize(stream_), "cuStreamSynchronize"); }
 

@@ -38,6 +38,7 @@ class CudaStream : public DeviceStream {
   bool AcceptsGemm(const GemmArgs& gemm) override { return gemms_ != nullptr && gemms_->Take(gemm); }
   bool Multiply(const GemmArgs& gemm) override;
   void BeginRun() override;
+  bool LaunchGathered() override;
   bool EndRun() override;
   bool Wait() override;
   Progress Poll() override;
@@ -68,8 +69,10 @@ class CudaStream : public DeviceStream {
   void* grid_sync_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
-  std::vector<void*> parameters_;     // of a launch; sized for the kernel with the most
-  std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
+  std::vector<void*> parameters_;  // of a launch; sized for the kernel with the most
+  // The graphs of a run: one, and one more after each LaunchGathered. Empty: launches go to the driver one by one.
+  std::vector<std::unique_ptr<CudaGraph>> graphs_;
+  size_t graph_ = 0;                  // takes the next launch
   std::unique_ptr<CudaGemms> gemms_;  // null: the program's kernels compute all matmuls
   CudaCall failed_;                   // the first failure
   Failure failed_gemm_;               // the first failed matmul

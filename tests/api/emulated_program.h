@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -51,13 +52,16 @@ class EmulatedProgram {
   };
 
   // Why it could not be made is in status().
-  explicit EmulatedProgram(const std::string& text, Options options = {}) {
+  explicit EmulatedProgram(
+      const std::string& text, Options options = {},
+      const std::function<void(tailor_runtime*)>& prepare = [](tailor_runtime*) {}) {
     options.runtime.log = [](void* user, int32_t, const char* message) {
       static_cast<EmulatedProgram*>(user)->log_ += message + std::string("\n");
     };
     options.runtime.user = this;
     status_ = Text(tailor_runtime_create(&options.runtime, &runtime_));
     if (status_ != "OK") return;
+    prepare(runtime_);
     tailor_graph* graph = nullptr;
     status_ = Text(tailor_graph_parse(text.data(), text.size(), &graph));
     if (status_ != "OK") return;
@@ -78,6 +82,8 @@ class EmulatedProgram {
 
   const std::string& status() const { return status_; }
   const std::string& log() const { return log_; }
+
+  std::string SetSeed(uint64_t seed) { return Text(tailor_session_set_seed(session_, seed)); }
 
   // A new session; the last one stays on failure.
   std::string Open(tailor_session_options options) {

@@ -104,6 +104,8 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
   program.variants[0].outputs_to_copy = {0};
   program.variants[0].offers_products = true;
+  program.variants[0].custom_calls = {
+      {"my.op", "{\"k\": 1}", "node 3", {{DType::kF32, 2}}, {{DType::kI64, 0}, {DType::kBool, 8}}}};
   const TensorMap map{
       .address = 1, .factors = {{0, -1, 16}, {1, 3, 1}, {2, 4, 16}}, .box = {16, 64, 8}, .swizzle_bytes = 32};
   program.variants[0].device_kernels[0].maps = {map, {.box = {64, 1, 128}, .swizzle_bytes = 128}, {.box = {256, 4, 8}}};
@@ -127,6 +129,14 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(read.variants[1].fault_word, -1);
   EXPECT_FALSE(read.variants[1].reads_back);
   EXPECT_TRUE(to.offers_products);
+  ASSERT_EQ(to.custom_calls.size(), 1u);
+  const ProgramCustomCall& call = to.custom_calls[0];
+  EXPECT_EQ(call.name + call.attributes + call.node, "my.op{\"k\": 1}node 3");
+  ASSERT_EQ(call.operands.size() + call.results.size(), 3u);
+  EXPECT_EQ(call.operands[0].rank, 2);
+  EXPECT_EQ(call.results[1].dtype, DType::kBool);
+  EXPECT_EQ(call.results[1].rank, 8);
+  EXPECT_TRUE(read.variants[1].custom_calls.empty());
   EXPECT_FALSE(read.variants[1].offers_products);
   EXPECT_TRUE(read.variants[1].device_images.empty());
 }

@@ -161,6 +161,17 @@ TEST(Validator, Devices) {
     EXPECT_EQ(after([output](Variant* v) { v->outputs_to_copy = {output}; }),
               "variant \"cuda\": an output is apart that is in no input's memory, or on no device");
   }
+  const auto after_call = [](const ProgramCustomCall& call) {
+    return ProblemAfter([&](Program* p) { p->variants[0].custom_calls = {call}; });
+  };
+  EXPECT_EQ(after_call({"op", "", "", {}, {{DType::kF32, 1}}}), "");
+  for (const ProgramCustomCall& call :
+       {ProgramCustomCall{"", "", "", {}, {{DType::kF32, 1}}}, ProgramCustomCall{"op", "", "", {}, {}},
+        ProgramCustomCall{"op", "", "", {{DType::kInvalid, 1}}, {{DType::kF32, 1}}},
+        ProgramCustomCall{"op", "", "", {}, {{DType::kF32, 9}}},
+        ProgramCustomCall{"op", "\xff", "", {}, {{DType::kF32, 1}}}}) {
+    EXPECT_THAT(after_call(call), testing::HasSubstr("custom operator")) << call.name;
+  }
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].reads_back = true; }),
             "variant \"x86-64\": it reads back, but has no device image");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].fault_word = 0; }),

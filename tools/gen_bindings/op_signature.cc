@@ -52,6 +52,7 @@ const char* ShapeText(ShapeRule rule) {
              "value, which every run checks against the symbol's range.";
     case ShapeRule::kInput:
     case ShapeRule::kRegion:
+    case ShapeRule::kStated:
       break;
   }
   return "";
@@ -89,6 +90,7 @@ const char* TypeText(DTypeRule rule) {
     case DTypeRule::kDimSize:
       return "i64; the result alike.";
     case DTypeRule::kRegion:
+    case DTypeRule::kStated:
       break;
   }
   return "";
@@ -155,7 +157,9 @@ std::string ErrorText(const OpInfo& op) {
 std::vector<const OpInfo*> GeneratedOps() {
   std::vector<const OpInfo*> ops;
   for (const OpInfo& op : AllOps()) {
-    if (op.shape != ShapeRule::kInput && op.shape != ShapeRule::kRegion) ops.push_back(&op);
+    const bool own_function =
+        op.shape == ShapeRule::kInput || op.shape == ShapeRule::kRegion || op.shape == ShapeRule::kStated;
+    if (!own_function) ops.push_back(&op);
   }
   return ops;
 }

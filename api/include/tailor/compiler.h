@@ -346,6 +346,46 @@ TAILOR_API tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value cond
                                           const tailor_graph* else_branch, const tailor_dim* shapes, size_t shape_count,
                                           tailor_value* results, size_t result_count);
 
+/* ---- Custom operators ------------------------------------------------------------------------
+ *
+ * A node that a function of the host computes, registered by name with the runtime that loads the artifact
+ * (tailor_runtime_register); the artifact lists what it needs. Kernels end before it and begin after it; memory,
+ * donation, loops and threads are as for other nodes. "tailor.run_state" is the runtime's own: without operands, it
+ * returns u64[2], the seed and the number of the run (tailor_session_set_seed), for counter-based random numbers. */
+
+typedef struct tailor_custom_result {
+  const tailor_dim* dims;
+  size_t rank;
+  int32_t dtype;
+  int32_t counted_dim; /* -1: none. Else the size of this dim is a bound: the function counts how much of it is used */
+} tailor_custom_result;
+
+typedef struct tailor_custom_options {
+  uint64_t struct_size;
+  const char* attributes; /* UTF-8 text for the function, by convention a JSON object; NULL: "" */
+  size_t attributes_size;
+  int32_t impure; /* 1: calls have effects or results that differ within a run: never merged, never dropped */
+  int32_t reserved;
+} tailor_custom_options;
+
+static inline void tailor_custom_options_init(tailor_custom_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* Appends a call of custom operator `name`. An operator that is not `impure` must give equal results for equal operands
+ * within a run: equal calls are merged, and unused ones dropped. The order of calls that do not depend on each other is
+ * open.
+ * Results: `results[i]` states the type of out[i]; element types and dims are the caller's choice, over any symbols of
+ *          the graph. The function gets results of these sizes. For a result with a counted dim it also sets an i64[]
+ *          (after all results, one per counted result) to a number from 0 to the bound; out[i] is the leading part,
+ *          whose dim is a fresh symbol with that value. Every run checks the number.
+ * Errors:  INVALID_ARGUMENT naming the operator for an empty name, no results, a foreign value or dim, an unknown
+ *          dtype, or a counted dim that the result does not have. */
+TAILOR_API tailor_status* tailor_graph_custom(tailor_graph* graph, const char* name, size_t name_size,
+                                              const tailor_value* operands, size_t operand_count,
+                                              const tailor_custom_result* results, size_t result_count,
+                                              const tailor_custom_options* options, tailor_value* out);
+
 /* ---- Compile --------------------------------------------------------------------------------- */
 
 typedef struct tailor_compile_options {

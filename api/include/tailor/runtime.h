@@ -329,6 +329,63 @@ TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* ex
 TAILOR_API tailor_status* tailor_artifact_describe(const char* path, size_t path_size,
                                                    void (*take)(void* user, const char* json, size_t size), void* user);
 
+/* ---- Custom operators: functions of the host, called by programs ------------------------------ */
+
+typedef struct tailor_custom_tensor {
+  void* data; /* in the device's memory on CUDA; of results to be written. Arbitrary without elements */
+  const int64_t* dims;
+  int32_t dtype;
+  int32_t rank;
+} tailor_custom_tensor;
+
+/* One call of a custom operator (tailor_graph_custom). Everything here is valid during the call only, except for name,
+ * node and attributes: they live as long as the executable. */
+typedef struct tailor_custom_call {
+  uint64_t struct_size;
+  const char* name;
+  const char* node; /* the user's name of the graph node; may be "" */
+  const char* attributes;
+  uint64_t attributes_size;
+  const tailor_custom_tensor* operands; /* dense, row-major; read only */
+  uint64_t operand_count;
+  const tailor_custom_tensor* results; /* dense, row-major; then one i64[] per counted result, in order */
+  uint64_t result_count;
+  void* workspace; /* 64-byte aligned, workspace_bytes long, with arbitrary contents; NULL if empty */
+  uint64_t workspace_bytes;
+  void* stream;              /* CUDA: the CUstream in which to enqueue all work; NULL on the CPU */
+  char* message;             /* for the reason of a failure, NUL-terminated UTF-8; "" at first */
+  uint64_t message_capacity; /* of `message`, in bytes, at least 256 */
+} tailor_custom_call;
+
+typedef struct tailor_custom_operator {
+  uint64_t struct_size;
+  const char* name;
+  size_t name_size;
+  int32_t device;   /* TAILOR_DEVICE_*: where its arguments are */
+  int32_t reserved; /* 0 */
+  /* Computes the results from the operands; nonzero fails the run. Called on the thread that runs the session, from
+   * several threads at once if several sessions run. On CUDA the device's context is current, and the work belongs in
+   * call->stream, after which the function need not wait. A code of this header is the status's code, others give
+   * INTERNAL. C++ exceptions are caught, and fail the run. */
+  int32_t (*function)(void* user, const tailor_custom_call* call);
+  /* Sets `*bytes` to the workspace that the function needs for the dims of its arguments, whose data is not set; may be
+   * NULL: none. Depends on the dims, dtypes and attributes alone. Also called by tailor_executable_plan. Nonzero as
+   * above. */
+  int32_t (*workspace)(void* user, const tailor_custom_call* call, uint64_t* bytes);
+  void* user;
+  void (*released)(void* user); /* may be NULL */
+} tailor_custom_operator;
+
+static inline void tailor_custom_operator_init(tailor_custom_operator* op) {
+  memset(op, 0, sizeof(*op));
+  op->struct_size = sizeof(*op);
+}
+/* Registers a custom operator for artifacts that are loaded with `runtime` from then on. `released(user)` is called
+ * once, when the runtime and all executables that use the operator are gone; also if this call fails. Errors:
+ * INVALID_ARGUMENT for an empty name, one that begins with "tailor.", an unknown device, no function, or a name that is
+ * registered for the device. */
+TAILOR_API tailor_status* tailor_runtime_register(tailor_runtime* runtime, const tailor_custom_operator* op);
+
 /* ---- Session: state of one stream of runs (workspace, threads); one run at a time -------------- */
 
 typedef struct tailor_session tailor_session;
@@ -427,6 +484,11 @@ TAILOR_API tailor_status* tailor_session_record(tailor_session* session, void* e
 /* Grows the workspace to the size for these input shapes, without running. Input data is not read. */
 TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs,
                                                  size_t input_count);
+
+/* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
+ * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an
+ * executable have one seed, drawn from the system at load, and are numbered together. No effect on other programs. */
+TAILOR_API tailor_status* tailor_session_set_seed(tailor_session* session, uint64_t seed);
 
 /* ---- DLPack: tensors of other libraries, without copies --------------------------------------- */
 

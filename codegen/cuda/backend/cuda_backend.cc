@@ -164,8 +164,7 @@ class CudaBuild final : public backend::TargetBuild {
     AddNotes(variant);
     variant.target = target_.name;
     variant.features = level.features;
-    variant.api_size = host.offers_products ? offsetof(RtApi, gemm) + sizeof(RtApi::gemm)
-                                            : offsetof(RtApi, block) + sizeof(RtApi::block);
+    variant.api_size = backend::ApiSize(host, host::KernelPlace::kDevice);
     variant.fault_word = host.fault_word;
     variant.reads_back = host.reads_back;
     variant.device_kernels = DescribeKernels();

@@ -48,6 +48,15 @@ llvm::Value* Number(HostFunction& f, int number) {
   return llvm::ConstantExpr::getIntToPtr(f.b.getInt64(number), f.b.getPtrTy());
 }
 
+// The workspace bytes of a custom operator, whose arguments' dim sizes are in `block`.
+llvm::Value* EmitCustomBytes(HostFunction& f, const Call& call, llvm::Value* block) {
+  llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
+  llvm::Value* bytes = entry.CreateAlloca(f.b.getInt64Ty(), nullptr, "custom.bytes");
+  f.ReturnIfFailed(
+      f.CallApi(offsetof(RtApi, custom_workspace), f.b.getInt32Ty(), {f.b.getInt32(call.custom), block, bytes}));
+  return f.LoadI64(bytes, 0, "custom.bytes");
+}
+
 class CallEmitter {
  public:
   CallEmitter(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache)
@@ -89,6 +98,7 @@ class CallEmitter {
       if ((*unit_.all)[program].program.own_workspace >= 0) continue;
       f_.Store(inner, shape_cache_, ShapeCacheByte((*unit_.all)[program].shape_cache.base));
     }
+    if (call_.kind == Call::Kind::kCustom) f_.Store(inner, shape_cache_, ShapeCacheByte(words_.workspace));
   }
 
   void Run(llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
@@ -111,6 +121,8 @@ class CallEmitter {
         return RunIf(data_of);
       case Call::Kind::kContinuation:
         return RunContinuation();
+      case Call::Kind::kCustom:
+        return RunCustom();
     }
   }
 
@@ -197,6 +209,15 @@ class CallEmitter {
     CallProgram(0, arguments_, f_.argument(3));
   }
 
+  // Kernels that faulted have written anything: their results do not leave the program.
+  void RunCustom() {
+    if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, shape_cache_);
+    llvm::Value* workspace = f_.LoadPtr(shape_cache_, ShapeCacheByte(words_.workspace), "workspace");
+    llvm::Value* bytes = f_.LoadI64(shape_cache_, ShapeCacheByte(words_.workspace + 1), "workspace.bytes");
+    f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, custom), f_.b.getInt32Ty(),
+                                 {f_.b.getInt32(call_.custom), arguments_, workspace, bytes}));
+  }
+
   HostFunction& f_;
   const HostUnit& unit_;
   const Call& call_;
@@ -215,10 +236,20 @@ void EmitArgumentDimSizes(HostFunction& f, HostShapes& shapes, const Call& call,
   EmitDimSizes(f, shapes, entries, block);
 }
 
-DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks) {
+DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks,
+                        llvm::function_ref<void(int call, llvm::Value* bytes)> keep) {
   DimValue most{f.b.getInt64(0), 0, 0};
+  const auto include = [&](llvm::Value* bytes) {
+    most = {f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most.value, bytes), 0, INT64_MAX};
+  };
   for (size_t i = 0; i < unit.program.calls.size(); ++i) {
-    for (int program : unit.program.calls[i].programs) {
+    const Call& call = unit.program.calls[i];
+    if (call.kind == Call::Kind::kCustom) {
+      llvm::Value* bytes = EmitCustomBytes(f, call, blocks[i]);
+      keep(static_cast<int>(i), bytes);
+      include(bytes);
+    }
+    for (int program : call.programs) {
       if ((*unit.all)[program].program.own_workspace >= 0) continue;
       llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
       auto* words = llvm::ArrayType::get(f.b.getInt64Ty(), sizeof(PlanResult) / 8);
@@ -229,8 +260,7 @@ DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector
       // A failed plan needs no memory: the error is reported when the program is called, and a loop may have no
       // iterations.
       f.b.CreateCall(planner, {f.api(), f.context(), blocks[i], none, plan});
-      llvm::Value* bytes = f.LoadI64(plan, offsetof(PlanResult, workspace_bytes), "inner");
-      most = {f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most.value, bytes), 0, INT64_MAX};
+      include(f.LoadI64(plan, offsetof(PlanResult, workspace_bytes), "inner"));
     }
   }
   return most;

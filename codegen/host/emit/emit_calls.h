@@ -1,4 +1,4 @@
-// Emits the calls of regions in the functions of their caller.
+// Emits the calls of regions and custom operators in the functions of their caller.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_CALLS_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_CALLS_H_
 
@@ -11,9 +11,11 @@ namespace tailor::host {
 // Fills the call's argument block at `block` with the values known before the run: dim sizes and their addresses.
 void EmitArgumentDimSizes(HostFunction& f, HostShapes& shapes, const Call& call, llvm::Value* block);
 
-// Workspace bytes of the called programs, after the caller's workspace. They run one at a time, so this is the maximum.
-// `blocks` are the calls' argument blocks, filled by EmitArgumentDimSizes.
-DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks);
+// Workspace bytes of the called programs and custom operators, after the caller's workspace. They run one at a time, so
+// this is the maximum. `blocks` are the calls' argument blocks, filled by EmitArgumentDimSizes. `keep` gets the bytes
+// of each custom operator.
+DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks,
+                        llvm::function_ref<void(int call, llvm::Value* bytes)> keep);
 
 // Stores the parts of call `index` that depend only on dims to the shape cache. `place_of` returns the address of a
 // workspace block or constant; `inner` is the start of the called programs' workspace.

@@ -255,7 +255,8 @@ void EmitPlan(const HostUnit& unit) {
     blocks.push_back(entry.CreateAlloca(llvm::ArrayType::get(f.b.getInt64Ty(), words), nullptr, "arguments"));
     EmitArgumentDimSizes(f, shapes, call, blocks.back());
   }
-  const DimValue bytes = shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks));
+  const DimValue bytes =
+      shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks, [](int, llvm::Value*) {}));
   f.Store(bytes.value, f.argument(4), offsetof(PlanResult, workspace_bytes));
   if (unit.program.outermost) {
     for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
@@ -336,6 +337,13 @@ absl::Status EmitPlacement(HostUnit& unit) {
   return absl::OkStatus();
 }
 
+template <typename Matches>
+bool AnyCall(const std::vector<HostProgram>& programs, Matches matches) {
+  return std::any_of(programs.begin(), programs.end(), [&](const HostProgram& program) {
+    return std::any_of(program.calls.begin(), program.calls.end(), matches);
+  });
+}
+
 // The number of memory blocks that grow during a run.
 uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
   int last = -1;
@@ -399,14 +407,18 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     EmitPlan(*unit);
   }
   const int64_t fault_word = units.empty() ? -1 : units[0].shape_cache.fault;
-  // Every call depends on a value that a kernel computed.
-  const bool reads_back =
-      place == KernelPlace::kDevice &&
-      std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });
+  // Every call of a program depends on a value that a kernel computed.
+  const bool reads_back = place == KernelPlace::kDevice &&
+                          AnyCall(programs, [](const Call& call) { return call.kind != Call::Kind::kCustom; });
+  const bool calls_custom = AnyCall(programs, [](const Call& call) { return call.kind == Call::Kind::kCustom; });
   const bool offers_products =
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.gemms.empty(); });
-  return HostEmission{static_cast<uint64_t>(shape_cache_slots), GrownBlocks(programs), fault_word, reads_back,
-                      offers_products};
+  return HostEmission{static_cast<uint64_t>(shape_cache_slots),
+                      GrownBlocks(programs),
+                      fault_word,
+                      reads_back,
+                      offers_products,
+                      calls_custom};
 }
 
 }  // namespace tailor::host

@@ -73,7 +73,9 @@ class LayoutEmitter {
       blocks.push_back(f_.Address(shape_cache_, ShapeCacheByte(unit_.shape_cache.calls[i].arguments)));
       EmitArgumentDimSizes(f_, shapes_, unit_.program.calls[i], blocks.back());
     }
-    return EmitInnerBytes(f_, unit_, blocks);
+    return EmitInnerBytes(f_, unit_, blocks, [&](int call, llvm::Value* bytes) {
+      Set(unit_.shape_cache.calls[call].workspace + 1, bytes);
+    });
   }
 
   // The workspace: the session's, grown on demand. A called program's starts where its caller says, or is a block of

@@ -32,6 +32,10 @@ int TakeBlock(const Entries& entries, Words* words) {
 ShapeCache::CallWords TakeCall(const Call& call, Words* words) {
   ShapeCache::CallWords taken;
   taken.arguments = TakeBlock(call.arguments, words);
+  if (call.kind == Call::Kind::kCustom) {
+    taken.workspace = words->Take(2);
+    return taken;
+  }
   taken.condition = words->Take(kTensorWords);
   taken.read = words->Take(1);
   if (call.kind == Call::Kind::kWhile) {

@@ -31,6 +31,7 @@ struct ShapeCache {
     int condition = -1;        // a TensorArg
     int results = -1;          // a block
     int read = -1;             // host copy of a value read back from device memory
+    int workspace = -1;        // kCustom: two words, address and bytes
   };
   struct GemmWords {
     int taken, args;  // taken: nonzero if the runtime accepted it; args: a GemmArgs

@@ -85,7 +85,7 @@ TEST(Text, EveryOpReadsBack) {
   ExpectCanonical("graph @g(%n: i64[]) where B {\n  %y = bind %n {extent = [B]} : i64[]\n  return %y\n}\n");
   check(x, "constant", "@\"\" : f32[2, 2] hash 00000000000000ff");
   check(x, "custom",
-        "%x {attributes = \"{\\\"k\\\": 1}\", dtypes = \"i64\", name = \"my.op\", pure = 0, ranks = [1], shapes = "
+        "%x {name = \"my.op\", attributes = \"{\\\"k\\\": 1}\", pure = 0, dtypes = \"i64\", ranks = [1], shapes = "
         "[B + S]} : i64[B + S]");
   seen.insert({"bind", "while", "if", "continuation"});  // the last three: the next test
   for (const OpInfo& info : AllOps()) EXPECT_TRUE(seen.count(std::string(info.text))) << info.text;

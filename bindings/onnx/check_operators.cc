@@ -39,7 +39,8 @@ Found FindUnsupported(const ModelImport& model, bool branches) {
         continue;
       }
       const int64_t opset = OpsetOf(*now.opsets, node.domain);
-      if (FindOperator(node.domain, node.op_type, opset) == nullptr) {
+      const bool custom = model.options.custom_domains.contains(node.domain);
+      if (!custom && FindOperator(node.domain, node.op_type, opset) == nullptr) {
         const std::string prefix = node.domain.empty() ? "" : std::string(node.domain) + "::";
         ++found.counts[prefix + std::string(node.op_type)];
         if (found.first.empty()) found.first = node.Label();

@@ -317,6 +317,7 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
   const int64_t opset = OpsetOf(opsets, node.domain);
   const OperatorRow* row = FindOperator(node.domain, node.op_type, opset);
   if (row == nullptr) {
+    if (model_.options.custom_domains.contains(node.domain)) return CallCustom(node, inputs);
     frontend::Unsupported(UnsupportedOperators(model_));
   }
   CheckNode(node, inputs, *row);
@@ -335,6 +336,65 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
     for (Tensor& output : outputs) output = output.With(narrow);
   }
   return outputs;
+}
+
+Tensors GraphImporter::CallCustom(const NodeProto& node, const Tensors& inputs) {
+  if (regions_ > 0) frontend::Unsupported("a custom operator in a loop or branch is not supported");
+  std::vector<StatedType> results;
+  for (std::string_view name : node.outputs) {
+    if (name.empty()) frontend::Unsupported("a custom operator without a name for each result is not supported");
+    results.push_back(TypeOfResult(name));
+  }
+  return AppendCustomNode(builder_, node, inputs, results);
+}
+
+StatedType GraphImporter::TypeOfResult(std::string_view name) {
+  const GraphProto& graph = *model_.proto.graph;
+  if (stated_.empty()) {
+    for (const ValueInfo& output : graph.outputs) stated_.emplace(output.name, output);
+    for (std::string_view bytes : graph.value_infos) {
+      ValueInfo info = ParseValueInfo(bytes);
+      stated_.emplace(info.name, std::move(info));
+    }
+  }
+  const std::string result = "its result \"" + std::string(name) + "\" ";
+  const auto found = stated_.find(name);
+  if (found == stated_.end() || found->second.kind != ValueInfo::Kind::kTensor || !found->second.has_shape) {
+    frontend::Unsupported(result + "has no type in the model's value_info, which a custom operator needs");
+  }
+  if (NarrowOfDataType(found->second.elem_type) != Narrow::kNone) {
+    frontend::Unsupported(result + "is of type " + NameOfDataType(found->second.elem_type) +
+                          ", which custom operators do not have");
+  }
+  StatedType type{DTypeOfDataType(found->second.elem_type), {}};
+  for (size_t i = 0; i < found->second.dims.size(); ++i) {
+    type.shape.push_back(At(result + "dim " + std::to_string(i), [&] { return StatedDim(found->second.dims[i]); }));
+  }
+  return type;
+}
+
+// A dim_param in value_info is that of an input's dim, or an expression over some.
+Dim GraphImporter::StatedDim(const DimProto& dim) {
+  if (dim.kind == DimProto::Kind::kValue && dim.value >= 0) return dim.value;
+  if (dim.kind != DimProto::Kind::kParam || dim.param.empty() || dim.param == "?") {
+    frontend::Unsupported("has no size in the model's value_info, which a custom operator needs");
+  }
+  const std::string text(dim.param);
+  if (const std::optional<Dim> known = DimOfInputs(text)) return *known;
+  return frontend::ParseDim(builder_.dims(), text, [this](const std::string& name) {
+    const std::optional<Dim> known = DimOfInputs(name);
+    if (!known) frontend::Unsupported("is of \"" + name + "\", which is no dim of an input");
+    return *known;
+  });
+}
+
+std::optional<Dim> GraphImporter::DimOfInputs(const std::string& name) {
+  for (const ValueInfo& input : model_.proto.graph->inputs) {
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      if (DimName(input, i) == name) return InputDim(input, i);
+    }
+  }
+  return std::nullopt;
 }
 
 Tensors GraphImporter::CallFunction(const FunctionProto& function, const NodeProto& node, const Tensors& inputs,

@@ -3,12 +3,15 @@
 #define TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bindings/frontend/builder.h"
+#include "bindings/onnx/custom_node.h"
 #include "bindings/onnx/operators.h"
 #include "bindings/onnx/proto.h"
 #include "bindings/onnx/scope.h"
@@ -22,6 +25,7 @@ struct ImportOptions {
   // symbols of their names.
   std::map<std::string, std::string, std::less<>> dims;
   std::map<std::string, frontend::Array, std::less<>> fixed;  // inputs that always have these elements
+  std::set<std::string, std::less<>> custom_domains;          // whose nodes are custom operators
 };
 
 using FunctionKey = std::pair<std::string_view, std::string_view>;  // domain and name
@@ -69,12 +73,18 @@ class GraphImporter {
   frontend::Dim SymbolNamed(const std::string& name);
   Tensors CallFunction(const FunctionProto& function, const NodeProto& node, const Tensors& inputs,
                        const Opsets& opsets, int depth);
+  Tensors CallCustom(const NodeProto& node, const Tensors& inputs);
+  // The type of a custom operator's result.
+  StatedType TypeOfResult(std::string_view name);
+  frontend::Dim StatedDim(const DimProto& dim);
+  std::optional<frontend::Dim> DimOfInputs(const std::string& name);
   Tensors CallOperator(const NodeProto& node, Tensors inputs, const Opsets& opsets, const Scope& scope, int depth);
 
   ModelImport& model_;
   frontend::Builder& builder_;
   int regions_;
   std::map<std::string, frontend::Dim, std::less<>> symbols_;
+  std::map<std::string_view, ValueInfo> stated_;  // types of the graph's values, read for the first custom operator
 };
 
 // Outer names that a node reads, those of its subgraphs too.

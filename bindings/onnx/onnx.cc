@@ -72,6 +72,12 @@ ImportOptions OptionsOf(const tailor_onnx_options& given) {
   CheckPresent(given.symbols, given.symbol_count, "options.symbols");
   CheckPresent(given.dims, given.dim_count, "options.dims");
   CheckPresent(given.fixed, given.fixed_count, "options.fixed");
+  CheckPresent(given.custom_domains, given.custom_domain_count, "options.custom_domains");
+  for (size_t i = 0; i < given.custom_domain_count; ++i) {
+    const std::string domain = TextOf(given.custom_domains[i], SIZE_MAX, "options.custom_domains");
+    if (domain.empty() || domain == "ai.onnx") Fail("options.custom_domains has the default domain");
+    options.custom_domains.insert(domain);
+  }
   for (size_t i = 0; i < given.symbol_count; ++i) {
     const tailor_onnx_symbol& symbol = given.symbols[i];
     CheckPresent(symbol.likely, symbol.likely_count, "likely of options.symbols");

@@ -303,6 +303,9 @@ std::shared_ptr<const GraphProto> ParseGraph(pbf_reader reader, int depth) {
       case Bytes(12):
         out->outputs.push_back(ParseValueInfo(reader.get_message()));
         break;
+      case Bytes(13):
+        out->value_infos.push_back(View(reader));
+        break;
       case Bytes(15):
         out->has_sparse_initializers = true;
         reader.skip();
@@ -370,6 +373,8 @@ const AttributeProto* NodeProto::Find(std::string_view attribute) const {
   }
   return nullptr;
 }
+
+ValueInfo ParseValueInfo(std::string_view bytes) { return ParseValueInfo(pbf_reader(bytes.data(), bytes.size())); }
 
 std::string NodeProto::Label() const {
   std::string_view shown = name;

@@ -125,9 +125,13 @@ struct GraphProto {
   std::vector<TensorProto> initializers;
   bool has_sparse_initializers = false;
   std::vector<ValueInfo> inputs, outputs;
-  int levels = 1;    // of graphs within one another
-  int64_t size = 0;  // nodes, those of subgraphs too
+  std::vector<std::string_view> value_infos;  // encoded; types of other values, as exporters inferred them
+  int levels = 1;                             // of graphs within one another
+  int64_t size = 0;                           // nodes, those of subgraphs too
 };
+
+// An entry of GraphProto::value_infos.
+ValueInfo ParseValueInfo(std::string_view bytes);
 
 // Sets levels and size from the nodes and their graphs. Fails if they are too many.
 void Measure(GraphProto* graph);

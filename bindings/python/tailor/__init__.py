@@ -13,12 +13,13 @@
 A process that only runs saved artifacts needs no compiler: `tailor.load("scale.tlr")`, like all of
 tailor.runtime, loads libtailor_runtime.so alone. The compiler library is loaded with the first Graph.
 """
+from ._custom import CustomCall
 from .errors import Error
 from .runtime import Executable, Runtime, Session, counters, cpu_features, cuda_absence, devices, load, version
 from .dims import Dim, maximum, minimum, symbol
 from .graph import Graph, Value, modules_emitted
 
 __all__ = [
-    "Dim", "Error", "Executable", "Graph", "Runtime", "Session", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load",
+    "CustomCall", "Dim", "Error", "Executable", "Graph", "Runtime", "Session", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load",
     "maximum", "minimum", "modules_emitted", "symbol", "version",
 ]

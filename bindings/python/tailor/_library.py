@@ -35,6 +35,37 @@ class RuntimeOptions(Options):
                 ("product_choice_size", c_uint64), ("cublas_lt", c_int64)]
 
 
+class CustomTensor(Structure):
+    _fields_ = [("data", c_void_p), ("dims", POINTER(c_int64)), ("dtype", c_int32), ("rank", c_int32)]
+
+
+class CustomCall(Structure):
+    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("node", c_char_p), ("attributes", c_char_p),
+                ("attributes_size", c_uint64), ("operands", POINTER(CustomTensor)), ("operand_count", c_uint64),
+                ("results", POINTER(CustomTensor)), ("result_count", c_uint64), ("workspace", c_void_p),
+                ("workspace_bytes", c_uint64), ("stream", c_void_p), ("message", c_void_p),
+                ("message_capacity", c_uint64)]
+
+
+CustomFn = CFUNCTYPE(c_int32, c_void_p, POINTER(CustomCall))
+WorkspaceFn = CFUNCTYPE(c_int32, c_void_p, POINTER(CustomCall), POINTER(c_uint64))
+
+
+class CustomOperator(Options):
+    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("name_size", c_size_t), ("device", c_int32),
+                ("reserved", c_int32), ("function", CustomFn), ("workspace", WorkspaceFn), ("user", c_void_p),
+                ("released", ReleaseFn)]
+
+
+class CustomResult(Structure):
+    _fields_ = [("dims", POINTER(c_uint64)), ("rank", c_size_t), ("dtype", c_int32), ("counted_dim", c_int32)]
+
+
+class CustomOptions(Options):
+    _fields_ = [("struct_size", c_uint64), ("attributes", c_char_p), ("attributes_size", c_size_t),
+                ("impure", c_int32), ("reserved", c_int32)]
+
+
 class LoadOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("verify_constants", c_int32), ("copy_constants", c_int32),
                 ("target", c_char_p), ("public_key", c_char_p), ("cost_profile", c_char_p), ("cost_profile_size", c_uint64),
@@ -115,6 +146,8 @@ _Tensors = [POINTER(Tensor), c_size_t]
 # Functions that return tailor_status*. The integers of runtime functions are lengths and indices made by this package.
 _RUNTIME = {
     "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
+    "tailor_runtime_register": [_Handle, POINTER(CustomOperator)],
+    "tailor_session_set_seed": [_Handle, c_uint64],
     "tailor_runtime_device": [_Handle, c_size_t, POINTER(DeviceInfo)],
     "tailor_executable_load": [_Handle, *_Text, POINTER(LoadOptions), _Out],
     "tailor_executable_load_memory": [_Handle, c_void_p, c_size_t, POINTER(LoadOptions), ReleaseFn, c_void_p, _Out],
@@ -203,6 +236,8 @@ _COMPILER = {
     "tailor_graph_unique": [_Handle, c_uint64, POINTER(c_int64), c_int32, _Value, _Value, _Value, _Value],
     "tailor_graph_while": [_Handle, _Value, c_size_t, _Handle, _Handle, _Dims, c_size_t, _Value],
     "tailor_graph_if": [_Handle, c_uint64, _Value, c_size_t, _Handle, _Handle, _Dims, c_size_t, _Value, c_size_t],
+    "tailor_graph_custom": [_Handle, *_Text, _Value, c_size_t, POINTER(CustomResult), c_size_t, POINTER(CustomOptions),
+                            _Value],
     "tailor_graph_compile": [_Handle, _Handle, POINTER(CompileOptions), _Out],
     "tailor_graph_compile_artifact": [_Handle, POINTER(CompileOptions), TakeFn, c_void_p],
 }

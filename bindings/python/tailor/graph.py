@@ -1,6 +1,7 @@
 """Building and compiling graphs. Needs libtailor.so; it is loaded with the first Graph."""
 import ctypes
 import itertools
+import json
 import numbers
 from ctypes import byref, c_char_p, c_int32, c_uint64, sizeof
 
@@ -8,6 +9,7 @@ import numpy
 
 from . import _convert, _handles, _library
 from ._convert import i64
+from ._integers import checked
 from ._library import check
 from ._ops import GraphOps, ValueOps
 from .dims import Dim, Expression, GraphDim, Symbol
@@ -256,6 +258,27 @@ class Graph(GraphOps, Layers):
                                             then_branch._handle, else_branch._handle, *self._dims(shapes, "shapes"), results,
                                             len(results)))
         return [Value(self, result) for result in results]
+
+    def custom(self, name, operands, results, *, attributes="", impure=False):
+        """A call of a custom operator, which Runtime.register makes known at run time: a list of its results.
+
+        results: for each result (dtype, shape) or (dtype, shape, counted_dim). The size of a counted dim is a bound: the
+            operator tells how much of it is used, and the result here has that size, a new symbol.
+        attributes: text for the operator, or a dict, which becomes JSON.
+        impure: calls have effects, or results that differ within a run: they are never merged or dropped."""
+        if not isinstance(attributes, str):
+            attributes = json.dumps(attributes)
+        c_results, kept = (_library.CustomResult * len(results))(), []
+        for i, (dtype, shape, *counted) in enumerate(results):
+            dims, rank = self._dims(shape, f"results[{i}]")
+            kept.append(dims)
+            counted_dim = checked(counted[0], f"results[{i}]'s counted dim", c_int32) if counted else -1
+            c_results[i] = _library.CustomResult(dims, rank, _convert.dtype_code(dtype), counted_dim)
+        options = _library.CustomOptions(sizeof(_library.CustomOptions), *_convert.utf8(attributes), bool(impure))
+        out = (c_uint64 * len(results))()
+        check(self._library.tailor_graph_custom(self._handle, *_convert.utf8(name), *self._handles(operands), c_results,
+                                                len(results), byref(options), out))
+        return [Value(self, value) for value in out]
 
     def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None, max_code_bytes=None,
                 donated=(), offer_products=False, allow_tf32=False, direct_convolutions=False, memory_limit=0,

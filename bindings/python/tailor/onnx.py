@@ -65,7 +65,8 @@ class _Fixed(Structure):
 class _COptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("symbols", POINTER(_Symbol)), ("symbol_count", c_size_t),
                 ("dims", POINTER(_Dim)), ("dim_count", c_size_t), ("fixed", POINTER(_Fixed)), ("fixed_count", c_size_t),
-                ("needs_fixed", _NeedsFixed), ("user", c_void_p), ("directory", c_char_p), ("directory_size", c_size_t)]
+                ("needs_fixed", _NeedsFixed), ("user", c_void_p), ("directory", c_char_p), ("directory_size", c_size_t),
+                ("custom_domains", POINTER(c_char_p)), ("custom_domain_count", c_size_t)]
 
 
 @functools.lru_cache(maxsize=None)
@@ -86,16 +87,20 @@ def operators():
     return _onnx().tailor_onnx_operators().decode()
 
 
-def load(model, dims=None, fixed=None):
+def load(model, dims=None, fixed=None, custom_domains=()):
     """The graph of a model: a path, the file's bytes, or an onnx.ModelProto.
 
     dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use.
     fixed: for an input the array that it always has: shapes, axes and the like that compilation has to know; it is
     then no input of the graph.
+    custom_domains: domains whose nodes are custom operators (Graph.custom): OP of domain "d" is operator "d::OP", with
+    its attributes as a JSON object, and with results of the types in the model's value_info.
     External data is read from below the folder of a model given by path. Weights stay in the mapped file, which must
     not change while the graph or an executable of it is in use. Raises ModelError, naming the node, and its subclass
     Unsupported for what is valid but not supported."""
-    options = _Options(dims or {}, fixed or {})
+    if isinstance(custom_domains, str):
+        raise TypeError(f"custom_domains is {custom_domains!r}: a list of domains is expected")
+    options = _Options(dims or {}, fixed or {}, custom_domains)
     handle = _handles.Handle()
     if isinstance(model, (str, os.PathLike)):
         path = os.fsencode(model)
@@ -125,7 +130,7 @@ def _raised(error, needed):
 class _Options:
     """The C options of one load; keeps what they point to."""
 
-    def __init__(self, dims, fixed):
+    def __init__(self, dims, fixed, custom_domains):
         symbols, self.needed = {}, []
         texts = {name: _named(f'dim "{name}"', _text, dim, symbols).encode() for name, dim in dims.items()}
         self._arrays = {name: _named(f'input "{name}"', numpy.require, array, None, ["C", "A"])
@@ -140,6 +145,8 @@ class _Options:
             _Fixed, (_Fixed(*_convert.utf8(name), _named(f'input "{name}"', _tensor, array))
                      for name, array in self._arrays.items()))
         self.c.needs_fixed = self._callback
+        self.c.custom_domains, self.c.custom_domain_count = _array(
+            c_char_p, (_convert.utf8(domain)[0] for domain in custom_domains))
 
     @staticmethod
     def _symbol(symbol):

@@ -9,7 +9,7 @@ from ctypes import byref, c_char_p, sizeof
 
 import numpy
 
-from . import _convert, _device, _dlpack, _handles, _library
+from . import _convert, _custom, _device, _dlpack, _handles, _library
 from ._integers import address, checked
 from ._library import check, text
 from .errors import Error
@@ -103,6 +103,18 @@ class Runtime:
         handle = _handles.Handle()
         check(library.tailor_runtime_create(byref(options), byref(handle)))
         self._handle = handle.own(library.tailor_runtime_release)
+        self._operators = []  # executables call them, and keep this object alive
+
+    def register(self, name, function, *, workspace=None, device="cpu"):
+        """Registers a custom operator (Graph.custom) for executables that are loaded with this runtime from then on.
+
+        function(call) computes call.results from call.operands; an exception ends the run with an Error that names the
+        operator. Called on the thread of the run. workspace(call): bytes of call.workspace that it needs for the shapes
+        of its operands. See CustomCall."""
+        operator = _custom.Operator(name, function, workspace, _convert.device(device)[0])
+        self._library = _handles.Awaited(_library.runtime())
+        check(self._library.tailor_runtime_register(self._handle, byref(operator.c)))
+        self._operators.append(operator)
 
 
 class Executable:
@@ -388,6 +400,11 @@ class Session:
 
     def run_bound(self):
         self._call("tailor_session_run_bound")
+
+    def set_seed(self, seed):
+        """The seed of the random operators of later runs, which are numbered from 0: equal seeds and numbers give equal
+        results. Without it all runs of an executable have one seed, drawn from the system at load."""
+        self._call("tailor_session_set_seed", checked(seed, "seed", ctypes.c_uint64))
 
     def reserve(self, *inputs, **named):
         """Grows the workspace to the size for inputs of these shapes (arrays or tuples), without running."""

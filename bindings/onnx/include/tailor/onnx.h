@@ -55,6 +55,12 @@ typedef struct tailor_onnx_options {
   /* Of a model in memory: the folder of its external data; NULL: the model has none. */
   const char* directory;
   size_t directory_size;
+  /* Domains whose nodes are custom operators, unless docs/onnx-operators.md has them: the node op_type of domain "d" is
+   * operator "d::op_type" (tailor_graph_custom, tailor_runtime_register). Its attributes are a JSON object in the
+   * model's order, "" without any; infinities and NaN are strings. The types of its results are those of the model's
+   * value_info or outputs, whose dims are numbers or expressions over dims of inputs. */
+  const char* const* custom_domains; /* NUL-terminated */
+  size_t custom_domain_count;
 } tailor_onnx_options;
 
 static inline void tailor_onnx_options_init(tailor_onnx_options* options) {

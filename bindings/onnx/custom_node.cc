@@ -91,7 +91,7 @@ Tensors AppendCustomNode(frontend::Builder& builder, const NodeProto& node, cons
   for (const StatedType& type : results) dims.push_back(builder.dims().Handles(type.shape));
   std::vector<tailor_custom_result> types;
   for (size_t i = 0; i < results.size(); ++i) {
-    types.push_back({dims[i].data(), dims[i].size(), static_cast<int32_t>(results[i].dtype), /*counted_dim=*/-1});
+    types.push_back({dims[i].data(), dims[i].size(), static_cast<int32_t>(results[i].dtype), results[i].counted_dim});
   }
   const std::string name = std::string(node.domain) + "::" + std::string(node.op_type);
   const std::string attributes = AttributesAsJson(node);

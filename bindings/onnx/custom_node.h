@@ -16,6 +16,8 @@ namespace tailor::onnx {
 struct StatedType {
   DType dtype;
   frontend::Shape shape;
+  int counted_dim = -1;      // >= 0: shape has the bound of this dim, which the operator counts
+  std::string counted_name;  // dim_param of that dim
 };
 
 // Appends the node as the custom operator "<domain>::<op_type>", with its attributes as a JSON object: numbers, strings

@@ -183,6 +183,7 @@ void GraphImporter::ImportModel() {
     if (scope.Find(input.name) != nullptr) continue;
     scope.Set(input.name, At("input \"" + std::string(input.name) + "\"", [&] { return Input(input); }));
   }
+  if (!model_.options.custom_domains.empty()) ReadStatedTypes();
   CheckOptions();
   ImportNodes(graph.nodes, NamesOf(graph.outputs), model_.proto.opsets, scope, 0);
   for (const ValueInfo& output : graph.outputs) {
@@ -250,6 +251,9 @@ void GraphImporter::CheckOptions() const {
   for (const ValueInfo& input : model_.proto.graph->inputs) {
     inputs.insert(std::string(input.name));
     for (size_t i = 0; i < input.dims.size(); ++i) dims.insert(DimName(input, i));
+  }
+  for (const auto& [name, info] : stated_) {
+    for (const DimProto& dim : info.dims) dims.insert(std::string(dim.param));
   }
   for (const auto& [name, text] : model_.options.dims) {
     if (!dims.contains(name)) Fail("options.dims: the model has no dim \"" + name + "\"");
@@ -340,61 +344,84 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
 
 Tensors GraphImporter::CallCustom(const NodeProto& node, const Tensors& inputs) {
   if (regions_ > 0) frontend::Unsupported("a custom operator in a loop or branch is not supported");
-  std::vector<StatedType> results;
+  std::vector<StatedType> types;
   for (std::string_view name : node.outputs) {
     if (name.empty()) frontend::Unsupported("a custom operator without a name for each result is not supported");
-    results.push_back(TypeOfResult(name));
+    types.push_back(TypeOfResult(name));
   }
-  return AppendCustomNode(builder_, node, inputs, results);
+  Tensors results = AppendCustomNode(builder_, node, inputs, types);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i].counted_dim < 0) continue;
+    const Dim counted = results[i].dim(types[i].counted_dim);
+    const auto [known, added] = counted_.emplace(types[i].counted_name, counted);
+    if (!added) builder_.dims().AssumeEqual(known->second, counted);
+  }
+  return results;
+}
+
+void GraphImporter::ReadStatedTypes() {
+  const GraphProto& graph = *model_.proto.graph;
+  for (const ValueInfo& output : graph.outputs) stated_.emplace(output.name, output);
+  for (std::string_view bytes : graph.value_infos) {
+    ValueInfo info = ParseValueInfo(bytes);
+    stated_.emplace(info.name, std::move(info));
+  }
 }
 
 StatedType GraphImporter::TypeOfResult(std::string_view name) {
-  const GraphProto& graph = *model_.proto.graph;
-  if (stated_.empty()) {
-    for (const ValueInfo& output : graph.outputs) stated_.emplace(output.name, output);
-    for (std::string_view bytes : graph.value_infos) {
-      ValueInfo info = ParseValueInfo(bytes);
-      stated_.emplace(info.name, std::move(info));
-    }
-  }
   const std::string result = "its result \"" + std::string(name) + "\" ";
   const auto found = stated_.find(name);
   if (found == stated_.end() || found->second.kind != ValueInfo::Kind::kTensor || !found->second.has_shape) {
     frontend::Unsupported(result + "has no type in the model's value_info, which a custom operator needs");
   }
-  if (NarrowOfDataType(found->second.elem_type) != Narrow::kNone) {
-    frontend::Unsupported(result + "is of type " + NameOfDataType(found->second.elem_type) +
+  const ValueInfo& info = found->second;
+  if (NarrowOfDataType(info.elem_type) != Narrow::kNone) {
+    frontend::Unsupported(result + "is of type " + NameOfDataType(info.elem_type) +
                           ", which custom operators do not have");
   }
-  StatedType type{DTypeOfDataType(found->second.elem_type), {}};
-  for (size_t i = 0; i < found->second.dims.size(); ++i) {
-    type.shape.push_back(At(result + "dim " + std::to_string(i), [&] { return StatedDim(found->second.dims[i]); }));
+  StatedType type{DTypeOfDataType(info.elem_type), {}};
+  for (size_t i = 0; i < info.dims.size(); ++i) {
+    type.shape.push_back(At(result + "dim " + std::to_string(i), [&] { return StatedDim(info.dims[i]); }));
+    const std::string param(info.dims[i].param);
+    if (param.empty() || DimOfModel(param) || !model_.options.dims.contains(param)) continue;
+    if (type.counted_dim >= 0) frontend::Unsupported(result + "has two dims that the operator counts");
+    type.counted_dim = static_cast<int>(i);
+    type.counted_name = param;
   }
   return type;
 }
 
-// A dim_param in value_info is that of an input's dim, or an expression over some.
+// A dim_param in value_info is that of an input's dim, or an expression over some. One that only results have is what
+// the operator counts: its bound is in the options.
 Dim GraphImporter::StatedDim(const DimProto& dim) {
   if (dim.kind == DimProto::Kind::kValue && dim.value >= 0) return dim.value;
   if (dim.kind != DimProto::Kind::kParam || dim.param.empty() || dim.param == "?") {
     frontend::Unsupported("has no size in the model's value_info, which a custom operator needs");
   }
   const std::string text(dim.param);
-  if (const std::optional<Dim> known = DimOfInputs(text)) return *known;
-  return frontend::ParseDim(builder_.dims(), text, [this](const std::string& name) {
-    const std::optional<Dim> known = DimOfInputs(name);
-    if (!known) frontend::Unsupported("is of \"" + name + "\", which is no dim of an input");
+  if (const std::optional<Dim> known = DimOfModel(text)) return *known;
+  const auto bound = model_.options.dims.find(text);
+  const auto named = [this](const std::string& name) {
+    const std::optional<Dim> known = DimOfModel(name);
+    if (!known) {
+      frontend::Unsupported("is of \"" + name +
+                            "\", which is no dim of an input; if the operator counts it, dims gives "
+                            "its bound");
+    }
     return *known;
-  });
+  };
+  return frontend::ParseDim(builder_.dims(), bound == model_.options.dims.end() ? text : bound->second, named);
 }
 
-std::optional<Dim> GraphImporter::DimOfInputs(const std::string& name) {
+// The dim of an input, or one that an operator has counted.
+std::optional<Dim> GraphImporter::DimOfModel(const std::string& name) {
   for (const ValueInfo& input : model_.proto.graph->inputs) {
     for (size_t i = 0; i < input.dims.size(); ++i) {
       if (DimName(input, i) == name) return InputDim(input, i);
     }
   }
-  return std::nullopt;
+  const auto counted = counted_.find(name);
+  return counted == counted_.end() ? std::nullopt : std::optional(counted->second);
 }
 
 Tensors GraphImporter::CallFunction(const FunctionProto& function, const NodeProto& node, const Tensors& inputs,

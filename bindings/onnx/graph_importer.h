@@ -77,14 +77,16 @@ class GraphImporter {
   // The type of a custom operator's result.
   StatedType TypeOfResult(std::string_view name);
   frontend::Dim StatedDim(const DimProto& dim);
-  std::optional<frontend::Dim> DimOfInputs(const std::string& name);
+  std::optional<frontend::Dim> DimOfModel(const std::string& name);
+  void ReadStatedTypes();
   Tensors CallOperator(const NodeProto& node, Tensors inputs, const Opsets& opsets, const Scope& scope, int depth);
 
   ModelImport& model_;
   frontend::Builder& builder_;
   int regions_;
   std::map<std::string, frontend::Dim, std::less<>> symbols_;
-  std::map<std::string_view, ValueInfo> stated_;  // types of the graph's values, read for the first custom operator
+  std::map<std::string_view, ValueInfo> stated_;  // with custom domains: types of the graph's values by name
+  std::map<std::string, frontend::Dim, std::less<>> counted_;  // dims that custom operators have counted
 };
 
 // Outer names that a node reads, those of its subgraphs too.

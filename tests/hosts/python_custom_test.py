@@ -192,6 +192,35 @@ class OnnxDomains(unittest.TestCase):
         executable = graph.compile(["host"], runtime=runtime)
         self.assertEqual(executable.run(np.ones((3, 2), np.float32))[0].shape, (7,))
 
+    def test_the_operator_may_count_a_dim(self):
+        node = helper.make_node("Keep", ["x"], ["values", "places"], "keeper", domain="ai.acme")
+        product = helper.make_node("Mul", ["values", "scale"], ["y"])
+        scale_of = helper.make_node("Cast", ["places"], ["scale"], to=TensorProto.FLOAT)
+        stated = [helper.make_tensor_value_info("values", TensorProto.FLOAT, ["kept"]),
+                  helper.make_tensor_value_info("places", TensorProto.INT64, ["kept"])]
+        graph = helper.make_graph([node, scale_of, product], "g",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], value_info=stated)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("ai.acme", 1)])
+
+        def keep(call):
+            x, = call.operands
+            values, places, *counts = call.results
+            kept = np.flatnonzero(x > 0)
+            values[:len(kept)], places[:len(kept)] = x[kept], kept
+            for count in counts:
+                count[...] = len(kept)
+
+        runtime = tailor.Runtime()
+        runtime.register("ai.acme::Keep", keep)
+        imported = tailor.onnx.load(model, dims={"kept": tailor.symbol("N")}, custom_domains=["ai.acme"])
+        executable = imported.compile(["host"], runtime=runtime)
+        for x in ([-1, 2, 3, -4, 5], [-1], []):
+            x = np.array(x, np.float32)
+            np.testing.assert_array_equal(executable.run(x)[0], x[x > 0] * np.flatnonzero(x > 0))
+        self.assertIn('is of "kept", which is no dim of an input; if the operator counts it, dims gives its bound',
+                      self.refusal(model))
+
     def refusal(self, model, **options):
         with self.assertRaises(tailor.onnx.ModelError) as caught:
             tailor.onnx.load(model, **{"custom_domains": ["ai.acme"], **options})

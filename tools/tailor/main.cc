@@ -22,6 +22,8 @@ void AddModel(CLI::App* verb, tailor::ModelArguments* model) {
                    "NAME=N, NAME=MIN..MAX or NAME=EXPRESSION: a dim_param of an ONNX model, or <input>_dim<i>");
   verb->add_option("--fixed", model->fixed,
                    "NAME=@file.npy or NAME=2xi64=1,2: an input of an ONNX model that always has this value");
+  verb->add_option("--custom-domain", model->custom_domains,
+                   "a domain of an ONNX model whose nodes are custom operators");
 }
 
 }  // namespace

@@ -88,6 +88,10 @@ GraphHandle LoadOnnx(const ModelArguments& arguments) {
   dims.Set(&options);
   options.fixed = fixed.data();
   options.fixed_count = fixed.size();
+  std::vector<const char*> domains;
+  for (const std::string& domain : arguments.custom_domains) domains.push_back(domain.c_str());
+  options.custom_domains = domains.data();
+  options.custom_domain_count = domains.size();
   tailor_graph* graph = nullptr;
   const StatusHandle status(tailor_onnx_load(arguments.path.data(), arguments.path.size(), &options, &graph));
   if (status != nullptr) throw std::runtime_error(arguments.path + ": " + tailor_status_message(status.get()));

@@ -14,6 +14,7 @@ struct ModelArguments {
   std::vector<std::string> dims;  // of an ONNX model: name=N, name=MIN..MAX or name=EXPRESSION
   // Of an ONNX model, name=@file.npy or name=2xi64=1,2: inputs that always have this value.
   std::vector<std::string> fixed;
+  std::vector<std::string> custom_domains;  // of an ONNX model: whose nodes are custom operators
 };
 
 bool IsOnnx(const std::string& path);

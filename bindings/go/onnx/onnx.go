@@ -51,6 +51,8 @@ type Options struct {
 	Fixed map[string]*tailor.Tensor
 	// Directory of the external data of a model in memory; empty: it has none.
 	Directory string
+	// CustomDomains are domains whose nodes are custom operators: Op of domain "d" is operator "d::Op".
+	CustomDomains []string
 }
 
 // NeedsFixedError is a model that depends on data which compilation has to know. Inputs are those which, if they are among

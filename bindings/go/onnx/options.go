@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 	"unsafe"
 
 	"tailor"
@@ -32,6 +33,14 @@ func (o *Options) toC(memory *cMemory) (C.tailor_onnx_options, error) {
 		dim.text, dim.text_size = memory.text(o.Dims[name])
 		options.dim_count++
 	}
+	domains := allocate[*C.char](memory, len(o.CustomDomains))
+	for i, domain := range o.CustomDomains {
+		if strings.IndexByte(domain, 0) >= 0 {
+			return options, invalid("CustomDomains: a domain holds a NUL")
+		}
+		domains[i], _ = memory.text(domain)
+	}
+	options.custom_domains, options.custom_domain_count = first(domains), C.size_t(len(domains))
 	fixed := allocate[C.tailor_onnx_fixed](memory, len(o.Fixed))
 	for _, name := range names(o.Fixed) {
 		var err error

@@ -83,6 +83,8 @@ def parser():
                              help="the size or range of a dim_param, or of <input>_dim<i>")
         command.add_argument("--fixed", action="append", default=[], metavar="NAME=@FILE.npy",
                              help="an input that always has this value; the graph then has no such input")
+        command.add_argument("--custom-domain", action="append", default=[], metavar="DOMAIN",
+                             help="a domain whose nodes are custom operators")
         if name == "compile":
             command.add_argument("-o", "--output", help="the artifact (default: the model's name with .tlr)")
             command.add_argument("--target", action="append", default=[],
@@ -98,7 +100,8 @@ def parser():
 def main(arguments=None):
     options = parser().parse_args(arguments)
     try:
-        graph = tailor.onnx.load(options.model, dims=dims(options.dim), fixed=fixed(options.fixed))
+        graph = tailor.onnx.load(options.model, dims=dims(options.dim), fixed=fixed(options.fixed),
+                                 custom_domains=options.custom_domain)
         if options.command == "compile":
             compile_model(graph, options)
         else:

@@ -27,7 +27,7 @@
 
 pub mod sys;
 
-use std::ffi::c_void;
+use std::ffi::{c_void, CString};
 use std::fmt;
 use std::mem;
 use std::os::raw::c_char;
@@ -105,6 +105,8 @@ pub struct Options<'a> {
     pub fixed: &'a [(&'a str, Tensor<'a>)],
     /// Of a model in memory: the folder of its external data; `None`: it has none.
     pub directory: Option<&'a Path>,
+    /// Domains whose nodes are custom operators: `Op` of domain `"d"` is operator `"d::Op"`.
+    pub custom_domains: &'a [&'a str],
 }
 
 /// The graph of the model file `path`.
@@ -162,6 +164,10 @@ impl Options<'_> {
         let dims: Vec<_> = self.dims.iter().zip(&texts).map(|((name, _), text)| dim_to_c(name, text)).collect();
         let fixed = self.fixed.iter().map(|(name, tensor)| fixed_to_c(name, tensor)).collect::<Result<Vec<_>>>()?;
         let directory = self.directory.map(|directory| utf8("directory", directory)).transpose()?;
+        let domains = self.custom_domains.iter().map(|domain| CString::new(*domain));
+        let domains = domains.collect::<std::result::Result<Vec<_>, _>>();
+        let domains = domains.map_err(|_| invalid("custom_domains: a domain holds a NUL".to_string()))?;
+        let domain_pointers: Vec<_> = domains.iter().map(|domain| domain.as_ptr()).collect();
         let mut needs_fixed: Vec<String> = Vec::new();
         let options = sys::tailor_onnx_options {
             struct_size: mem::size_of::<sys::tailor_onnx_options>() as u64,
@@ -175,6 +181,8 @@ impl Options<'_> {
             user: &mut needs_fixed as *mut Vec<String> as *mut c_void,
             directory: directory.map_or(ptr::null(), chars),
             directory_size: directory.map_or(0, str::len),
+            custom_domains: domain_pointers.as_ptr(),
+            custom_domain_count: domain_pointers.len(),
         };
         let mut raw = ptr::null_mut();
         check(load(&options, &mut raw)).map_err(|error| Error { error, needs_fixed })?;

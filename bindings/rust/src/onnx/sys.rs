@@ -45,6 +45,8 @@ pub struct tailor_onnx_options {
     pub user: *mut c_void,
     pub directory: *const c_char,
     pub directory_size: usize,
+    pub custom_domains: *const *const c_char,
+    pub custom_domain_count: usize,
 }
 
 #[link(name = "tailor_onnx")]

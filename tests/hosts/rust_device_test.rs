@@ -1,7 +1,10 @@
 //! The Rust wrapper on a GPU, which the driver of the tests plays (TAILOR_CUDA_DRIVER).
 
-use tailor::graph::{CompileOptions, Graph};
-use tailor::{dims, DType, Device, Error, Executable, LoadOptions, SessionOptions, Tensor};
+use std::ffi::{c_void, CString};
+use std::os::raw::{c_char, c_int};
+
+use tailor::graph::{CompileOptions, CustomOptions, CustomResult, Graph};
+use tailor::{dims, DType, Device, Error, Executable, LoadOptions, Runtime, SessionOptions, Tensor};
 use tailor::{FAILED_PRECONDITION, INVALID_ARGUMENT};
 
 const GPU: Device = Device::Cuda(0);
@@ -131,4 +134,57 @@ fn the_stream_may_be_the_hosts() {
     assert_eq!(session.stream(), owner.stream());
     let (x, y) = example(2);
     assert_eq!(session.run(&[Tensor::new(&x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+}
+
+type CopyOnDevice = unsafe extern "C" fn(*mut c_void, *const c_void, usize, *mut c_void) -> c_int;
+
+extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// cuMemcpyDtoDAsync of the driver.
+fn copy_on_device() -> CopyOnDevice {
+    let driver = CString::new(std::env::var("TAILOR_CUDA_DRIVER").expect("the driver of the tests")).unwrap();
+    // SAFETY: the function has this type in every driver.
+    unsafe {
+        let found = dlsym(dlopen(driver.as_ptr(), 2), "cuMemcpyDtoDAsync_v2\0".as_ptr() as *const c_char);
+        assert!(!found.is_null());
+        std::mem::transmute::<*mut c_void, CopyOnDevice>(found)
+    }
+}
+
+#[test]
+fn custom_operators_get_addresses_and_the_stream() {
+    let graph = Graph::new("custom").unwrap();
+    let n = graph.symbol("N").unwrap();
+    let x = graph.input("x", DType::F32, &dims![n]).unwrap();
+    let result = CustomResult { dtype: DType::F32, dims: &dims![n], counted_dim: None };
+    let y = graph.custom("copy", &[(x * 3.0).unwrap()], &[result], CustomOptions::default()).unwrap()[0];
+    graph.output("y", (y + 1.0).unwrap()).unwrap();
+    let (runtime, copy) = (Runtime::new().unwrap(), copy_on_device());
+    let size = |call: &tailor::CustomCall<'_>| Ok(4 * call.operand_dims(0)?[0] as usize);
+    let function = move |call: &tailor::CustomCall<'_>| {
+        let there = |what: &str| format!("{} is in the device's memory: see its address", what);
+        assert_eq!(error_of(call.operand::<f32>(0)).message, there("operand 0"));
+        assert_eq!(error_of(call.result::<f32>(0)).message, there("result 0"));
+        assert_eq!(error_of(call.workspace()).message, there("the workspace"));
+        let (workspace, stream) = (call.workspace_address(), call.stream());
+        let bytes = 4 * call.operand_dims(0)?[0] as usize;
+        // SAFETY: all three have so many bytes.
+        unsafe {
+            assert_eq!(copy(workspace, call.operand_address(0)?, bytes, stream), 0);
+            assert_eq!(copy(call.result_address(0)?, workspace, bytes, stream), 0);
+        }
+        Ok(())
+    };
+    runtime.register_with_workspace("copy", GPU, size, function).unwrap();
+    let targets = &["simt", "host"];
+    let options = CompileOptions { targets, device: GPU, runtime: Some(&runtime), ..Default::default() };
+    let mut session = graph.compile_with(options).unwrap().session(1).unwrap();
+    for size in [1, 40] {
+        let x: Vec<f32> = (0..size).map(|i| i as f32).collect();
+        let y: Vec<f32> = x.iter().map(|v| 3.0 * v + 1.0).collect();
+        assert_eq!(session.run(&[Tensor::new(&x, &[size])]).unwrap().get::<f32>(0).unwrap(), y);
+    }
 }

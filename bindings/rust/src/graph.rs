@@ -19,6 +19,7 @@
 
 mod builders;
 mod compile;
+mod custom;
 mod dim;
 mod loops;
 mod ops;
@@ -27,6 +28,7 @@ mod value;
 
 pub use builders::Spatial;
 pub use compile::{CompileOptions, Progress};
+pub use custom::{CustomOptions, CustomResult};
 pub use dim::{Dim, DimSize, Symbol};
 pub use loops::{Activation, Recurrence, Unique};
 pub use ops::*;
@@ -39,7 +41,7 @@ use std::os::raw::c_char;
 use std::ptr;
 
 use crate::sys::tailor_status;
-use crate::{check, text, DType, Element, Error, Result, FAILED_PRECONDITION};
+use crate::{check, release, text, DType, Element, Error, Result, FAILED_PRECONDITION};
 
 /// A tensor graph under construction. It may move between threads, but is used by one at a time.
 pub struct Graph {
@@ -198,14 +200,6 @@ struct Memory {
 impl Memory {
     fn of<T>(data: &[T], released: Option<unsafe extern "C" fn(*mut c_void)>, user: *mut c_void) -> Memory {
         Memory { data: data.as_ptr() as *const c_void, size: mem::size_of_val(data), released, user }
-    }
-}
-
-pub(crate) unsafe extern "C" fn release<O>(owner: *mut c_void) {
-    let owner = Box::from_raw(owner as *mut O);
-    // Nothing may unwind into the library.
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owner))).is_err() {
-        std::process::abort();
     }
 }
 

@@ -10,12 +10,14 @@
 //! # Ok::<(), tailor::Error>(())
 //! ```
 
+mod custom;
 mod device;
 mod load;
 #[cfg(feature = "compiler")]
 pub mod graph;
 #[cfg(feature = "onnx")]
 pub mod onnx;
+mod runtime;
 pub mod sys;
 
 use std::any::Any;
@@ -28,8 +30,10 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
 
+pub use custom::CustomCall;
 pub use device::{Device, Running, SessionOptions, Stream};
 pub use load::LoadOptions;
+pub use runtime::Runtime;
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +90,19 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A failure of a function of the host, [`INTERNAL`]: `Err("the table is full")?`.
+impl From<String> for Error {
+    fn from(message: String) -> Error {
+        Error { code: INTERNAL, message, node: String::new() }
+    }
+}
+
+impl From<&str> for Error {
+    fn from(message: &str) -> Error {
+        message.to_owned().into()
+    }
+}
+
 unsafe fn text(data: *const c_char) -> String {
     if data.is_null() {
         return String::new();
@@ -106,6 +123,15 @@ fn check(status: *mut sys::tailor_status) -> Result<()> {
         };
         sys::tailor_status_release(status);
         Err(error)
+    }
+}
+
+/// Drops an owner that the library held.
+unsafe extern "C" fn release<O>(owner: *mut c_void) {
+    let owner = Box::from_raw(owner as *mut O);
+    // Nothing may unwind into the library.
+    if catch_unwind(AssertUnwindSafe(|| drop(owner))).is_err() {
+        std::process::abort();
     }
 }
 
@@ -407,6 +433,13 @@ impl Session {
         let raw = self.ask(inputs)?;
         self.wait()?;
         Ok(Outputs { raw, in_inputs: self.in_inputs.clone(), session: PhantomData })
+    }
+
+    /// Random operators of later runs compute from `seed`, and the runs are numbered from 0: equal seeds and numbers give equal
+    /// results. Without a seed it is one that was drawn when the executable was loaded.
+    pub fn set_seed(&mut self, seed: u64) -> Result<()> {
+        // SAFETY: the session is ours.
+        check(unsafe { sys::tailor_session_set_seed(self.raw, seed) })
     }
 
     fn wait(&mut self) -> Result<()> {

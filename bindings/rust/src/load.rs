@@ -6,11 +6,13 @@ use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 
-use super::{check, invalid, sys, Device, Executable, Result};
+use super::{check, invalid, sys, Device, Executable, Result, Runtime};
 
 /// The options of loading an artifact: `LoadOptions { device: Device::Cuda(0), ..Default::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions<'a> {
+    /// The runtime that loads it, for its custom operators; none: one of its own.
+    pub runtime: Option<&'a Runtime>,
     /// The device to run on; FAILED_PRECONDITION if the machine lacks it.
     pub device: Device,
     /// Forces a variant by its name, `x86-64-v2`, instead of the best that this machine runs.
@@ -25,11 +27,18 @@ pub struct LoadOptions<'a> {
     pub cost_profile: Option<&'a str>,
 }
 
+type Status = *mut sys::tailor_status;
+
+/// A null runtime is one with default options.
+pub(crate) fn raw_of(runtime: Option<&Runtime>) -> *const sys::tailor_runtime {
+    runtime.map_or(ptr::null(), |runtime| runtime.raw)
+}
+
 impl LoadOptions<'_> {
     /// Calls `load` with these options in C's form.
     fn with<F>(&self, load: F) -> Result<Executable>
     where
-        F: FnOnce(&sys::tailor_load_options, &mut *mut sys::tailor_executable) -> *mut sys::tailor_status,
+        F: FnOnce(*const sys::tailor_runtime, &sys::tailor_load_options, &mut *mut sys::tailor_executable) -> Status,
     {
         let target = CString::new(self.target.unwrap_or("")).map_err(|_| invalid("the target holds a NUL".into()))?;
         let (device, device_ordinal) = self.device.numbers();
@@ -46,7 +55,7 @@ impl LoadOptions<'_> {
             device_ordinal,
         };
         let mut raw = ptr::null_mut();
-        check(load(&options, &mut raw))?;
+        check(load(raw_of(self.runtime), &options, &mut raw))?;
         Ok(Executable { raw })
     }
 }
@@ -60,9 +69,9 @@ impl Executable {
     /// The same with options.
     pub fn load_with<P: AsRef<Path>>(path: P, options: &LoadOptions) -> Result<Executable> {
         let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
-        options.with(|options, raw| {
-            // SAFETY: path and options are valid for the call.
-            unsafe { sys::tailor_executable_load(ptr::null_mut(), path.as_ptr() as *const c_char, path.len(), options, raw) }
+        options.with(|runtime, options, raw| {
+            // SAFETY: runtime, path and options are valid for the call.
+            unsafe { sys::tailor_executable_load(runtime, path.as_ptr() as *const c_char, path.len(), options, raw) }
         })
     }
 
@@ -73,10 +82,10 @@ impl Executable {
 
     /// The same with options.
     pub fn from_bytes_with(bytes: &[u8], options: &LoadOptions) -> Result<Executable> {
-        options.with(|options, raw| {
+        options.with(|runtime, options, raw| {
             let (data, user) = (bytes.as_ptr() as *const c_void, ptr::null_mut());
             // SAFETY: the bytes are valid for the call, after which nothing points to them.
-            unsafe { sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), options, None, user, raw) }
+            unsafe { sys::tailor_executable_load_memory(runtime, data, bytes.len(), options, None, user, raw) }
         })
     }
 }

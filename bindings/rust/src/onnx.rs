@@ -36,9 +36,9 @@ use std::ptr;
 use std::slice;
 
 use crate::graph::sys::tailor_graph;
-use crate::graph::{release, Graph, Symbol};
+use crate::graph::{Graph, Symbol};
 use crate::sys::tailor_status;
-use crate::{check, invalid, Tensor};
+use crate::{check, invalid, release, Tensor};
 
 /// A model that was not loaded: INVALID_ARGUMENT if it is wrong, UNIMPLEMENTED if it is valid but not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -64,6 +64,45 @@ pub struct tailor_tensor_info {
     pub memory_of: i64,
 }
 
+#[repr(C)]
+pub struct tailor_custom_tensor {
+    pub data: *mut c_void,
+    pub dims: *const i64,
+    pub dtype: i32,
+    pub rank: i32,
+}
+
+#[repr(C)]
+pub struct tailor_custom_call {
+    pub struct_size: u64,
+    pub name: *const c_char,
+    pub node: *const c_char,
+    pub attributes: *const c_char,
+    pub attributes_size: u64,
+    pub operands: *const tailor_custom_tensor,
+    pub operand_count: u64,
+    pub results: *const tailor_custom_tensor,
+    pub result_count: u64,
+    pub workspace: *mut c_void,
+    pub workspace_bytes: u64,
+    pub stream: *mut c_void,
+    pub message: *mut c_char,
+    pub message_capacity: u64,
+}
+
+#[repr(C)]
+pub struct tailor_custom_operator {
+    pub struct_size: u64,
+    pub name: *const c_char,
+    pub name_size: usize,
+    pub device: i32,
+    pub reserved: i32,
+    pub function: unsafe extern "C" fn(*mut c_void, *const tailor_custom_call) -> i32,
+    pub workspace: Option<unsafe extern "C" fn(*mut c_void, *const tailor_custom_call, *mut u64) -> i32>,
+    pub user: *mut c_void,
+    pub released: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
 pub type Task = unsafe extern "C" fn(*mut c_void, usize);
 pub type ParallelFor = unsafe extern "C" fn(*mut c_void, Task, *mut c_void, usize);
 
@@ -91,8 +130,14 @@ extern "C" {
     pub fn tailor_status_release(status: *mut tailor_status);
     pub fn tailor_version() -> *const c_char;
     pub fn tailor_cpu_features() -> *const c_char;
-    pub fn tailor_executable_load(
+    pub fn tailor_runtime_create(options: *const c_void, out: *mut *mut tailor_runtime) -> *mut tailor_status;
+    pub fn tailor_runtime_release(runtime: *mut tailor_runtime);
+    pub fn tailor_runtime_register(
         runtime: *mut tailor_runtime,
+        op: *const tailor_custom_operator,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_load(
+        runtime: *const tailor_runtime,
         path: *const c_char,
         path_size: usize,
         options: *const tailor_load_options,
@@ -141,5 +186,6 @@ extern "C" {
     ) -> *mut tailor_status;
     pub fn tailor_session_wait(session: *mut tailor_session) -> *mut tailor_status;
     pub fn tailor_session_poll(session: *mut tailor_session, done: *mut i32) -> *mut tailor_status;
+    pub fn tailor_session_set_seed(session: *mut tailor_session, seed: u64) -> *mut tailor_status;
     pub fn tailor_session_stream(session: *const tailor_session) -> *mut c_void;
 }

@@ -8,8 +8,9 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr;
 
 use super::{sys, Graph};
+use crate::load::raw_of;
 use crate::sys::tailor_status;
-use crate::{invalid, Device, Executable, Result};
+use crate::{invalid, Device, Executable, Result, Runtime};
 
 /// The type of [`CompileOptions::progress`].
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
@@ -17,6 +18,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
 /// The options of compiling. `CompileOptions { targets: &["host"], ..Default::default() }`.
 #[derive(Default)]
 pub struct CompileOptions<'a> {
+    /// The runtime that loads the result, for its custom operators; none: one of its own.
+    pub runtime: Option<&'a Runtime>,
     /// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
     /// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
     /// bf16 those with instructions for them.
@@ -57,9 +60,10 @@ impl Graph {
     /// [`compile`](Graph::compile) with options.
     pub fn compile_with(&self, options: CompileOptions<'_>) -> Result<Executable> {
         let mut raw = ptr::null_mut();
-        // SAFETY: the graph and the options are live; a null runtime is the default one.
+        let runtime = raw_of(options.runtime);
+        // SAFETY: graph, runtime and options are live.
         self.compile_to(options, |graph, options| unsafe {
-            sys::tailor_graph_compile(graph, ptr::null(), options, &mut raw)
+            sys::tailor_graph_compile(graph, runtime, options, &mut raw)
         })?;
         Ok(Executable { raw })
     }

@@ -184,7 +184,7 @@ impl Graph {
         })
     }
 
-    fn append_list(
+    pub(super) fn append_list(
         &self,
         count: usize,
         function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut crate::sys::tailor_status,

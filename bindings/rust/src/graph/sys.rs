@@ -51,6 +51,23 @@ pub struct tailor_recurrence_options {
 }
 
 #[repr(C)]
+pub struct tailor_custom_result {
+    pub dims: *const u64,
+    pub rank: usize,
+    pub dtype: i32,
+    pub counted_dim: i32,
+}
+
+#[repr(C)]
+pub struct tailor_custom_options {
+    pub struct_size: u64,
+    pub attributes: *const c_char,
+    pub attributes_size: usize,
+    pub impure: i32,
+    pub reserved: i32,
+}
+
+#[repr(C)]
 pub struct tailor_compile_options {
     pub struct_size: u64,
     pub targets: *const *const c_char,
@@ -311,6 +328,17 @@ extern "C" {
         shape_count: usize,
         results: *mut u64,
         result_count: usize,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_custom(
+        graph: *mut tailor_graph,
+        name: *const c_char,
+        name_size: usize,
+        operands: *const u64,
+        operand_count: usize,
+        results: *const tailor_custom_result,
+        result_count: usize,
+        options: *const tailor_custom_options,
+        out: *mut u64,
     ) -> *mut tailor_status;
 
     pub fn tailor_graph_compile(

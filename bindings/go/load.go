@@ -5,9 +5,9 @@ package tailor
 #include "tailor/runtime.h"
 
 // From `data`, or if that is NULL from the file `path`.
-static tailor_status* load(const char* path, const void* data, size_t size, int32_t device, int32_t ordinal,
-                           const char* target, int32_t verify, int32_t copy, const uint8_t* public_key,
-                           const char* cost_profile, tailor_executable** out) {
+static tailor_status* load(const tailor_runtime* runtime, const char* path, const void* data, size_t size,
+                           int32_t device, int32_t ordinal, const char* target, int32_t verify, int32_t copy,
+                           const uint8_t* public_key, const char* cost_profile, tailor_executable** out) {
 	tailor_load_options options;
 	tailor_load_options_init(&options);
 	options.device = device;
@@ -18,8 +18,8 @@ static tailor_status* load(const char* path, const void* data, size_t size, int3
 	options.public_key = public_key;
 	options.cost_profile = cost_profile;
 	options.cost_profile_size = SIZE_MAX;
-	if (data == NULL) return tailor_executable_load(NULL, path, SIZE_MAX, &options, out);
-	return tailor_executable_load_memory(NULL, data, size, &options, NULL, NULL, out);
+	if (data == NULL) return tailor_executable_load(runtime, path, SIZE_MAX, &options, out);
+	return tailor_executable_load_memory(runtime, data, size, &options, NULL, NULL, out);
 }
 */
 import "C"
@@ -32,6 +32,8 @@ import (
 
 // LoadOptions are the options of loading an artifact.
 type LoadOptions struct {
+	// Runtime that loads it, for its custom operators; nil: one of its own.
+	Runtime *Runtime
 	// Device to run on; FailedPrecondition if the machine lacks it.
 	Device Device
 	// Target forces a variant by its name, "x86-64-v2"; empty: the best that this machine runs.
@@ -89,9 +91,11 @@ func loadArtifact(path string, artifact []byte, options LoadOptions) (*Executabl
 	defer C.free(unsafe.Pointer(target))
 	defer C.free(unsafe.Pointer(profile))
 	var handle *C.tailor_executable
-	if err := check(C.load(name, data, C.size_t(len(artifact)), C.int32_t(kind),
-		C.int32_t(ordinal), target, truth(options.VerifyConstants), truth(options.CopyConstants), key,
-		profile, &handle)); err != nil {
+	if err := options.Runtime.With(func(runtime unsafe.Pointer) error {
+		return check(C.load((*C.tailor_runtime)(runtime), name, data, C.size_t(len(artifact)), C.int32_t(kind),
+			C.int32_t(ordinal), target, truth(options.VerifyConstants), truth(options.CopyConstants), key,
+			profile, &handle))
+	}); err != nil {
 		return nil, err
 	}
 	return FromC(unsafe.Pointer(handle)), nil

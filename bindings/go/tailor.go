@@ -351,6 +351,17 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	return outputs, err
 }
 
+// SetSeed sets the seed from which random operators of later runs compute, and numbers these runs from 0: equal seeds and
+// numbers give equal results. Without a seed it is one that was drawn when the executable was loaded.
+func (s *Session) SetSeed(seed uint64) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.leave()
+	return check(C.tailor_session_set_seed(s.handle, C.uint64_t(seed)))
+}
+
 // readAll calls function while the sessions of tensors can neither run nor be released. s itself is in use already.
 func readAll(s *Session, tensors []*Tensor, function func() error) error {
 	entered := map[*Session]bool{s: true}

@@ -1,7 +1,7 @@
 # The Go wrapper, built by Debian's Go, offline.
 find_program(TAILOR_GO go PATHS /usr/bin NO_DEFAULT_PATH)
 if(NOT TAILOR_GO)
-  foreach(name go_test go_graph_test go_onnx_test go_compile_onnx)
+  foreach(name go_test go_graph_test go_onnx_test go_compile_onnx go_custom_operator)
     tailor_missing_host(${name} go)
   endforeach()
   return()
@@ -40,4 +40,9 @@ tailor_reads_models(go_onnx_test)
 tailor_go(go_compile_onnx VERB build PACKAGE ./examples/compile_onnx
   DEPENDS ${onnx_sources} ${module}/examples/compile_onnx/main.go go_onnx_test)
 tailor_onnx_example(go_compile_onnx "^\\[2 4\\] \\[1 2 3 4 1 2 3 4\\]\n$")
-add_custom_target(go_host ALL DEPENDS go_test go_graph_test go_onnx_test go_compile_onnx)
+tailor_go(go_custom_operator VERB build PACKAGE ./examples/custom_operator
+  DEPENDS ${go_graph_sources} tailor ${module}/examples/custom_operator/main.go go_compile_onnx)
+tailor_host_test(go_custom_operator COMMAND ${CMAKE_CURRENT_BINARY_DIR}/go_custom_operator)
+set_tests_properties(go_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION
+  "^\\[5 15 -10 -15 15\\] clamped at \\[1 3\\]\n\\[10 15\\] clamped at \\[1\\]\n$")
+add_custom_target(go_host ALL DEPENDS go_test go_graph_test go_onnx_test go_compile_onnx go_custom_operator)

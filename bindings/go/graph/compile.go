@@ -15,8 +15,8 @@ static void call_take(void* compilation, const void* data, size_t size) {
 }
 
 // Loads the result if `executable` is not NULL, else passes its bytes to a function.
-static tailor_status* compile(const tailor_graph* graph, const char* const* targets, size_t target_count,
-                              uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
+static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* runtime, const char* const* targets,
+                              size_t target_count, uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
                               int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
                               int64_t allow_tf32, uint64_t memory_limit, int64_t isolated, int32_t progress,
@@ -39,7 +39,7 @@ static tailor_status* compile(const tailor_graph* graph, const char* const* targ
 	options.isolated = isolated;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
-	if (executable != NULL) return tailor_graph_compile(graph, NULL, &options, executable);
+	if (executable != NULL) return tailor_graph_compile(graph, runtime, &options, executable);
 	return tailor_graph_compile_artifact(graph, &options, call_take, (void*)compilation);
 }
 */
@@ -57,6 +57,8 @@ import (
 
 // CompileOptions are the options of compiling.
 type CompileOptions struct {
+	// Runtime that loads the result, for its custom operators; nil: one of its own.
+	Runtime *tailor.Runtime
 	// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
 	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
 	// bf16 those with instructions for them.
@@ -155,13 +157,15 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	if given.Isolated {
 		isolated = 1
 	}
-	g.compiling = true
-	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
-		(*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions), C.uint64_t(given.MaxCodeBytes),
-		donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal), direct, allowTF32,
-		C.uint64_t(given.MemoryLimit), isolated, withProgress, C.uintptr_t(handle), executable)
-	g.compiling = false
-	err = check(status)
+	err = given.Runtime.With(func(runtime unsafe.Pointer) error {
+		g.compiling = true
+		status := C.compile(g.handle, (*C.tailor_runtime)(runtime), targets.first, C.size_t(targets.count),
+			C.uint64_t(given.Threads), (*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions),
+			C.uint64_t(given.MaxCodeBytes), donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal),
+			direct, allowTF32, C.uint64_t(given.MemoryLimit), isolated, withProgress, C.uintptr_t(handle), executable)
+		g.compiling = false
+		return check(status)
+	})
 	if state.panicked != nil {
 		panic(state.panicked)
 	}

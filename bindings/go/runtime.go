@@ -1,0 +1,159 @@
+package tailor
+
+/*
+#include <stdlib.h>
+#include "tailor/runtime.h"
+
+extern int32_t tailorCustomFunction(uintptr_t op, void* call);
+extern int32_t tailorCustomWorkspace(uintptr_t op, void* call, uint64_t* bytes);
+extern void tailorCustomReleased(uintptr_t op);
+
+static int32_t call_function(void* op, const tailor_custom_call* call) {
+	return tailorCustomFunction((uintptr_t)op, (void*)call);
+}
+static int32_t call_workspace(void* op, const tailor_custom_call* call, uint64_t* bytes) {
+	return tailorCustomWorkspace((uintptr_t)op, (void*)call, bytes);
+}
+static void call_released(void* op) { tailorCustomReleased((uintptr_t)op); }
+
+static tailor_status* register_operator(tailor_runtime* runtime, const char* name, size_t name_size, int32_t device,
+                                        int32_t sized, uintptr_t handle) {
+	tailor_custom_operator op;
+	tailor_custom_operator_init(&op);
+	op.name = name;
+	op.name_size = name_size;
+	op.device = device;
+	op.function = call_function;
+	if (sized) op.workspace = call_workspace;
+	op.user = (void*)handle;
+	op.released = call_released;
+	return tailor_runtime_register(runtime, &op);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"sync"
+	"unsafe"
+)
+
+// Runtime loads executables, which may call the custom operators registered with it, and which keep them alive: see
+// LoadOptions, and CompileOptions of package graph. It may be used from many goroutines.
+type Runtime struct {
+	mutex   sync.Mutex // of what follows
+	handle  *C.tailor_runtime
+	calls   int  // in progress
+	closing bool // the last call in progress releases the runtime when it ends
+}
+
+// NewRuntime makes a runtime without custom operators.
+func NewRuntime() (*Runtime, error) {
+	r := &Runtime{}
+	if err := check(C.tailor_runtime_create(nil, &r.handle)); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(r, (*Runtime).Close)
+	return r, nil
+}
+
+// Close releases the runtime; executables that it loaded stay usable. During a call it does not wait: the runtime is released
+// when the call ends. It may be called twice.
+func (r *Runtime) Close() {
+	if r == nil {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.closing = true
+	if r.calls == 0 {
+		r.release()
+	}
+}
+
+// release needs the mutex.
+func (r *Runtime) release() {
+	C.tailor_runtime_release(r.handle)
+	r.handle = nil
+	runtime.SetFinalizer(r, nil)
+}
+
+func (r *Runtime) enter() error {
+	if r == nil {
+		return closed("runtime")
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.handle == nil || r.closing {
+		return closed("runtime")
+	}
+	r.calls++
+	return nil
+}
+
+func (r *Runtime) leave() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.calls--
+	if r.closing && r.calls == 0 {
+		r.release()
+	}
+}
+
+// With calls function with the tailor_runtime*, which stays live during the call, for package graph. It is NULL, which means
+// one with default options, if r is nil.
+func (r *Runtime) With(function func(handle unsafe.Pointer) error) error {
+	if r == nil {
+		return function(nil)
+	}
+	if err := r.enter(); err != nil {
+		return err
+	}
+	defer r.leave()
+	return function(unsafe.Pointer(r.handle))
+}
+
+// Register registers a custom operator for executables that are loaded from then on, on any device of that kind. Its function
+// is called on the thread of the run, from several goroutines at once if several sessions run. An error fails the run with
+// its text and, if it is an *Error, its code; a panic fails it with Internal.
+//
+// The runtime and all executables that use the operator keep the function. Errors: InvalidArgument for an empty name, one
+// that begins with "tailor.", one that is registered already, and no function.
+func (r *Runtime) Register(name string, device Device, function func(call *CustomCall) error) error {
+	return r.register(name, device, &customOperator{function: function})
+}
+
+// RegisterWithWorkspace is Register for a function that needs memory of its own: workspace gives its size in bytes, by the
+// dims, element types and attributes of the call alone.
+func (r *Runtime) RegisterWithWorkspace(name string, device Device, workspace func(call *CustomCall) (int64, error),
+	function func(call *CustomCall) error) error {
+	if workspace == nil {
+		return noFunction(name, "workspace function")
+	}
+	return r.register(name, device, &customOperator{function: function, workspace: workspace})
+}
+
+func (r *Runtime) register(name string, device Device, op *customOperator) error {
+	if err := r.enter(); err != nil {
+		return err
+	}
+	defer r.leave()
+	if op.function == nil {
+		return noFunction(name, "function")
+	}
+	kind, _, err := device.Numbers()
+	if err != nil {
+		return err
+	}
+	op.onDevice = device.kind != CPU.kind
+	cName := C.CString(name)
+	defer C.free(unsafe.Pointer(cName))
+	return check(C.register_operator(r.handle, cName, C.size_t(len(name)), C.int32_t(kind), truth(op.workspace != nil),
+		C.uintptr_t(cgo.NewHandle(op))))
+}
+
+func noFunction(name, kind string) error {
+	return &Error{InvalidArgument, fmt.Sprintf("custom operator %q: the %s is nil", name, kind), ""}
+}

@@ -10,13 +10,10 @@ import (
 	"tailor/graph"
 )
 
-// clamp is (y f32[N], at i64[..N]) of x f32[N]: x within [-limit, limit], and the indices of the elements that were not.
+// clamp is (y f32[N], at i64[..N]) of x f32[N]: x within [-limit, limit], and the indices of the elements that were not. An
+// error of it, or a panic, fails the run.
 func clamp(call *tailor.CustomCall) error {
-	number, err := strconv.ParseFloat(call.Attributes(), 32)
-	if err != nil {
-		return err // the run fails with this text
-	}
-	limit := float32(number)
+	limit := float32(must(strconv.ParseFloat(call.Attributes(), 32)))
 	x := must(tailor.OperandSlice[float32](call, 0))
 	y := must(tailor.ResultSlice[float32](call, 0))
 	at := must(tailor.ResultSlice[int64](call, 1))[:0] // its memory is as long as x, the bound
@@ -31,7 +28,7 @@ func clamp(call *tailor.CustomCall) error {
 			at = append(at, int64(i))
 		}
 	}
-	must(tailor.ResultSlice[int64](call, 2))[0] = int64(len(at)) // the count
+	must(tailor.ResultSlice[int64](call, 2))[0] = int64(len(at)) // the count of at
 	return nil
 }
 
@@ -60,7 +57,6 @@ func main() {
 	}
 }
 
-// must panics on an error. In a function that a run calls, a panic fails the run.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

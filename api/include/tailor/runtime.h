@@ -381,7 +381,8 @@ static inline void tailor_custom_operator_init(tailor_custom_operator* op) {
   op->struct_size = sizeof(*op);
 }
 /* Registers a custom operator for artifacts that are loaded with `runtime` from then on. `released(user)` is called
- * once, when the runtime and all executables that use the operator are gone; also if this call fails. Errors:
+ * once, when the runtime and all executables that use the operator are gone; also if this call fails. Any number of
+ * threads may register operators and load artifacts at once. Errors:
  * INVALID_ARGUMENT for an empty name, one that begins with "tailor.", an unknown device, no function, or a name that is
  * registered for the device. */
 TAILOR_API tailor_status* tailor_runtime_register(tailor_runtime* runtime, const tailor_custom_operator* op);

@@ -21,10 +21,11 @@ const tailor_status kOutOfMemory = {HandleKind::kStatus, TAILOR_RESOURCE_EXHAUST
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// The byte length of the UTF-8 character at the start of `text`; 0 if there is none.
+// The byte length of the UTF-8 character at the start of `text`; 0 if there is none, or if it is NUL.
 size_t CharacterBytes(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   const int first = byte(0);
+  if (first == 0) return 0;
   if (first < 0x80) return 1;
   if (first < 0xC2 || first > 0xF4) return 0;
   const size_t bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -37,7 +38,7 @@ size_t CharacterBytes(std::string_view text) {
   return bytes;
 }
 
-// Copies `text`, NUL-terminated, with U+FFFD for each invalid byte. Returns the position after it.
+// Copies `text`, NUL-terminated, with U+FFFD for each NUL and each invalid byte. Returns the position after it.
 char* Append(char* to, std::string_view text) {
   while (!text.empty()) {
     const size_t bytes = CharacterBytes(text);

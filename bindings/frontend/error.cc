@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tailor::frontend {
@@ -31,15 +32,15 @@ void Check(tailor_status* status) {
 }
 
 tailor_status* CurrentStatus() noexcept {
-  const auto create = [](int32_t code, const char* message, const char* node) {
-    return tailor_status_create(code, message, SIZE_MAX, node, SIZE_MAX);
+  const auto create = [](int32_t code, std::string_view message, std::string_view node) {
+    return tailor_status_create(code, message.data(), message.size(), node.data(), node.size());
   };
   try {
     throw;
   } catch (const Error& error) {
     try {
       const std::string text = error.node().empty() ? error.reason() : error.node() + ": " + error.reason();
-      return create(error.code(), text.c_str(), error.node().c_str());
+      return create(error.code(), text, error.node());
     } catch (...) {
       return create(TAILOR_RESOURCE_EXHAUSTED, "out of memory", "");
     }

@@ -41,6 +41,7 @@ TEST(Status, TextsAreUtf8) {
   EXPECT_EQ(made("\xE2\x82"), "\uFFFD\uFFFD");
   EXPECT_EQ(made("\xF0\x9F\x98 rest"), "\uFFFD\uFFFD\uFFFD rest");
   EXPECT_EQ(made("'\xA9'"), "'\uFFFD'");
+  EXPECT_EQ(made(std::string("node \0", 6)), "node \uFFFD");
   EXPECT_EQ(made("\xC0\x80"), "\uFFFD\uFFFD") << "longer than need be";
   EXPECT_EQ(made("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD") << "half of a UTF-16 pair";
   EXPECT_EQ(made("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD") << "beyond the last character";

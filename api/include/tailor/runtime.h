@@ -58,7 +58,7 @@ typedef struct tailor_status tailor_status;
 
 /* TAILOR_OK for NULL. */
 TAILOR_API int32_t tailor_status_code(const tailor_status* status);
-/* "" for NULL. Borrowed from `status`. Message and node are always valid UTF-8: U+FFFD replaces invalid bytes. */
+/* "" for NULL. Borrowed from `status`. Message and node are valid UTF-8: U+FFFD replaces NULs and invalid bytes. */
 TAILOR_API const char* tailor_status_message(const tailor_status* status);
 /* The user's name of the graph node at fault, or "" if unknown. Borrowed from `status`. */
 TAILOR_API const char* tailor_status_node(const tailor_status* status);

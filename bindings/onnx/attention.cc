@@ -79,13 +79,6 @@ Tensor GroupedMask(Tensor mask, const Groups& groups) {
   return Reshape(mask, shape);
 }
 
-Tensor IndexOf(Builder& builder, const Shape& shape) {
-  const auto dims = builder.dims().Handles(shape);
-  return builder.Append({}, [&](tailor_value* out) {
-    return tailor_graph_iota(builder.graph(), dims.data(), dims.size(), 0, TAILOR_I64, out);
-  });
-}
-
 Tensor Scores(const Tensor& query, const Tensor& key, std::optional<double> scale) {
   const DType dtype = query.dtype();
   const auto scaled = [&](const Tensor& x) -> Tensor {

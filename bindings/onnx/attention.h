@@ -43,9 +43,6 @@ frontend::Tensor Shared(const frontend::Tensor& x, const Groups& groups);
 // A tensor that broadcasts to [B, heads, M, N] as one that broadcasts to [B, keys, each, M, N].
 frontend::Tensor GroupedMask(frontend::Tensor mask, const Groups& groups);
 
-// 0, 1, ..., computed where it is used, so that kernels see which keys a mask hides.
-frontend::Tensor IndexOf(frontend::Builder& builder, const frontend::Shape& shape);
-
 // query key^T * scale; by default 1 / sqrt(D). The product of f16 might overflow before it is scaled; then the query is
 // scaled.
 frontend::Tensor Scores(const frontend::Tensor& query, const frontend::Tensor& key, std::optional<double> scale);

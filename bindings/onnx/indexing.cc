@@ -14,8 +14,35 @@ using frontend::Tensor;
 
 Tensor AsIndex(const Tensor& tensor) { return tensor.dtype() == DType::kI32 ? tensor : Cast(tensor, DType::kI64); }
 
+Tensor IndexOf(frontend::Builder& builder, const Shape& shape) {
+  const auto dims = builder.dims().Handles(shape);
+  return builder.Append({}, [&](tailor_value* out) {
+    return tailor_graph_iota(builder.graph(), dims.data(), dims.size(), 0, TAILOR_I64, out);
+  });
+}
+
 Tensor WrappedIndex(const Tensor& index, const Dim& size) {
   return Select(index < 0, index + index.builder().Number(size), index);
+}
+
+Tensor CheckedIndex(const Node& node, const Tensor& index, int axis) {
+  const Dim& size = node[0].dim(axis);
+  const std::string dim = "dim " + std::to_string(axis) + " of " + std::string(node.proto().inputs.at(0));
+  if (const frontend::Array* known = index.array(); known != nullptr && size.known()) {
+    for (int64_t i = 0; i < known->size(); ++i) {
+      const int64_t number = known->integer(i);
+      if (number >= -size.number() && number < size.number()) continue;
+      frontend::Fail("index " + std::to_string(number) + " is out of range for " + dim + ", which has " +
+                     std::to_string(size.number()) + " entries");
+    }
+  }
+  if (!index.computed()) return WrappedIndex(index, size);
+  // The element of 0, 1, ... at an index is the index: compiled, only the check remains.
+  const Tensor all = IndexOf(index.builder(), {size});
+  all.SetName(dim);
+  const Tensor checked = Gather(all, index, 0);
+  checked.SetName(std::string(node.proto().outputs.at(0)) + " (indices)");
+  return checked;
 }
 
 Tensor Position(frontend::Builder& builder, const Shape& shape, int axis) {

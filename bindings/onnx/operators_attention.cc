@@ -7,6 +7,7 @@
 #include "bindings/frontend/error.h"
 #include "bindings/frontend/loop.h"
 #include "bindings/onnx/attention.h"
+#include "bindings/onnx/indexing.h"
 #include "bindings/onnx/convolution.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"

@@ -7,6 +7,7 @@
 
 #include "bindings/frontend/error.h"
 #include "bindings/onnx/attention.h"
+#include "bindings/onnx/indexing.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
 
@@ -103,7 +104,7 @@ Projected ProjectedSizes(const Node& node, const Dim& all, int64_t heads) {
     return {each, each};
   }
   const std::vector<int64_t> sizes = node.Ints("qkv_hidden_sizes", {});
-  if (sizes.size() != 3) Fail("qkv_hidden_sizes has " + std::to_string(sizes.size()) + " elements");
+  if (sizes.size() != 3) Fail("qkv_hidden_sizes has " + std::to_string(sizes.size()) + " elements, not 3");
   for (int64_t size : sizes) {
     if (size < 1 || size % heads != 0) {
       Fail("a hidden size is " + std::to_string(size) + " for " + std::to_string(heads) + " heads");

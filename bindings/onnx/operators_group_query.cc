@@ -5,6 +5,7 @@
 
 #include "bindings/frontend/error.h"
 #include "bindings/onnx/attention.h"
+#include "bindings/onnx/indexing.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
 

@@ -25,7 +25,7 @@ Tensors GatherElements(const Node& node) {
   if (indices.rank() != x.rank()) {
     Fail("indices have rank " + std::to_string(indices.rank()) + ", the data " + std::to_string(x.rank()));
   }
-  const Tensor index = WrappedIndex(Cast(indices, DType::kI64), x.shape()[static_cast<size_t>(axis)]);
+  const Tensor index = CheckedIndex(node, Cast(indices, DType::kI64), static_cast<int>(axis));
   Tensors every;
   for (int i = 0; i < x.rank(); ++i) every.push_back(i == axis ? index : Position(node.builder(), indices.shape(), i));
   return {FlatGather(x, x.shape(), every, indices.shape())};
@@ -45,7 +45,7 @@ Tensors GatherND(const Node& node) {
   for (int i = 0; i < batch; ++i) every.push_back(Position(node.builder(), outer, i));
   for (int64_t i = 0; i < depth.number(); ++i) {
     const Tensor part = Cast(Reshape(SliceAxis(indices, -1, i, 1), outer), DType::kI64);
-    every.push_back(WrappedIndex(part, x.dim(static_cast<int>(batch + i))));
+    every.push_back(CheckedIndex(node, part, static_cast<int>(batch + i)));
   }
   return {FlatGather(x, x.shape(), every, outer)};
 }
@@ -74,8 +74,8 @@ Tensors ReverseSequence(const Node& node) {
   const Tensor& x = node[0];
   const int64_t batch = node.Int("batch_axis"), time = node.Int("time_axis");
   if (x.rank() < 2 || !((batch == 0 && time == 1) || (batch == 1 && time == 0))) {
-    Fail("batch axis " + std::to_string(batch) + " and time axis " + std::to_string(time) + " of rank " +
-         std::to_string(x.rank()));
+    Fail("batch_axis is " + std::to_string(batch) + " and time_axis " + std::to_string(time) +
+         ", not 0 and 1, of rank " + std::to_string(x.rank()));
   }
   Builder& builder = node.builder();
   Shape dims(x.shape().size(), 1);
@@ -94,7 +94,7 @@ Tensors TopK(const Node& node) {
     count = node.Int("k");
   } else {
     const Shape given = node.DimsOf(node[1], "the number of elements");
-    if (given.size() != 1) Fail("K has " + std::to_string(given.size()) + " elements");
+    if (given.size() != 1) Fail("K has " + std::to_string(given.size()) + " elements, not 1");
     count = given[0];
   }
   const int64_t axis = node.Axis(node.Int("axis"), node[0].rank());

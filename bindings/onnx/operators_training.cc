@@ -18,10 +18,10 @@ using frontend::ReduceOp;
 using frontend::Shape;
 using frontend::Tensor;
 
-// x[n, target[n, d...], d...] of x [N, C, D...] and i64 targets [N, D...].
-Tensor PickedClass(const Tensor& x, const Tensor& target) {
+// x[n, target[n, d...], d...] of x [N, C, D...], the node's first operand or of its shape, and i64 targets [N, D...].
+Tensor PickedClass(const Node& node, const Tensor& x, const Tensor& target) {
   Builder& builder = x.builder();
-  std::vector<Tensor> indices = {Position(builder, target.shape(), 0), target};
+  std::vector<Tensor> indices = {Position(builder, target.shape(), 0), CheckedIndex(node, target, 1)};
   for (int i = 1; i < target.rank(); ++i) indices.push_back(Position(builder, target.shape(), i));
   return FlatGather(x, x.shape(), indices, target.shape());
 }
@@ -40,7 +40,7 @@ Tensor Reduced(const Node& node, const Tensor& loss, const Tensor& weight) {
 // The loss of log probabilities [N, C, D...] for `classes` [N, D...]. `weights` [C] may be absent: 1.
 Tensor NegativeLogLikelihood(const Node& node, const Tensor& x, const Tensor& classes, const Tensor& weights) {
   if (x.rank() < 2 || classes.rank() != x.rank() - 1) {
-    Fail("targets of rank " + std::to_string(classes.rank()) + " for rank " + std::to_string(x.rank()));
+    Fail("the target has rank " + std::to_string(classes.rank()) + ", the scores " + std::to_string(x.rank()));
   }
   Dims& dims = node.dims();
   dims.AssumeEqual(x.dim(0), classes.dim(0));
@@ -48,7 +48,7 @@ Tensor NegativeLogLikelihood(const Node& node, const Tensor& x, const Tensor& cl
 
   const Tensor target = Cast(classes, DType::kI64);
   if (!node.Has("ignore_index")) {
-    const Tensor loss = Neg(PickedClass(x, target));
+    const Tensor loss = Neg(PickedClass(node, x, target));
     if (!weights) return Reduced(node, loss, {});
     const Tensor weight = Gather(weights, target);
     return Reduced(node, loss * weight, weight);
@@ -56,7 +56,7 @@ Tensor NegativeLogLikelihood(const Node& node, const Tensor& x, const Tensor& cl
   const Tensor counts = Ne(target, node.Int("ignore_index"));
   const Tensor index = Select(counts, target, 0);
   const Tensor weight = weights ? Select(counts, Gather(weights, index), 0) : Cast(counts, x.dtype());
-  const Tensor loss = Select(counts, Neg(PickedClass(x, index)), 0);
+  const Tensor loss = Select(counts, Neg(PickedClass(node, x, index)), 0);
   return Reduced(node, loss * weight, weight);
 }
 

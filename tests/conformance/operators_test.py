@@ -188,6 +188,41 @@ class AttentionScoresTest(OperatorTest):
         self.check(3, softmax)
 
 
+class GatherTest(OperatorTest):
+    """Indices are checked by dim, although the elements are found by their place in all of the data."""
+
+    def refuse(self, proto, **inputs):
+        with self.assertRaisesRegex(tailor.Error, "index -?[67] is out of range for dim .* of x.*5 entries"):
+            tailor.onnx.load(proto).compile("host").run(x=numpy.zeros((3, 5), numpy.float32), **inputs)
+
+    def test_elements(self):
+        proto = model([helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1)],
+                      [("x", FLOAT, ["n", "m"]), ("i", INT64, ["n", "k"])], [("y", FLOAT)])
+        x = numpy.arange(15, dtype=numpy.float32).reshape(3, 5)
+        self.run_both(proto, [{"x": x, "i": numpy.array([[0, -5, 4, -1]] * 3)}])
+        for wrong in (-6, 7):
+            self.refuse(proto, i=numpy.array([[0, 1], [wrong, 2], [0, 0]]))
+
+    def test_rows_of_several_indices(self):
+        proto = model([helper.make_node("GatherND", ["x", "i"], ["y"])],
+                      [("x", FLOAT, ["n", "m"]), ("i", INT64, ["k", 2])], [("y", FLOAT)])
+        x = numpy.arange(15, dtype=numpy.float32).reshape(3, 5)
+        self.run_both(proto, [{"x": x, "i": numpy.array([[2, -5], [-1, 4], [0, 0]])}])
+        for wrong in (-6, 7):
+            self.refuse(proto, i=numpy.array([[0, 1], [1, wrong]]))
+
+    def test_classes(self):
+        proto = model([helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], reduction="none")],
+                      [("x", FLOAT, ["n", "c"]), ("t", INT64, ["n"])], [("y", FLOAT)])
+        self.refuse(proto, t=numpy.array([0, 7, 1]))
+
+    def test_constant_indices(self):
+        proto = model([helper.make_node("GatherElements", ["x", "i"], ["y"], "pick", axis=1)], [("x", FLOAT, [3, 5])],
+                      [("y", FLOAT)], [("i", numpy.array([[0], [7], [1]]))])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'node "pick": index 7 is out of range for dim 1 of x'):
+            tailor.onnx.load(proto)
+
+
 class ScatterTest(OperatorTest):
     random = numpy.random.default_rng(1)
 

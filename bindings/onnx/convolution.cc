@@ -165,10 +165,10 @@ Tensor Convolution(const Node& node, const Tensor& x, const Tensor& weight, int6
   if (weight.rank() != x.rank()) {
     Fail("the weight has rank " + std::to_string(weight.rank()) + ", the input " + std::to_string(x.rank()));
   }
-  if (groups < 1) Fail(std::to_string(groups) + " groups");
+  if (groups < 1) Fail("group is " + std::to_string(groups) + ", not at least 1");
   std::vector<int64_t> sizes;
   for (const Dim& size : SpatialDims(weight)) {
-    if (!size.known()) Unsupported("a window of dynamic size");
+    if (!size.known()) Unsupported("a window whose size is not known is not supported");
     sizes.push_back(size.number());
   }
   const Window window(node, SpatialDims(x), sizes, options);

@@ -205,7 +205,7 @@ double GreatestOf(DType dtype) {
 }  // namespace
 
 Tensor Predict(const Node& node, const Forest& forest, const Tensor& x, TreeAggregate aggregate) {
-  if (x.rank() != 2) Fail("an operand of rank " + std::to_string(x.rank()));
+  if (x.rank() != 2) Fail("an operand has rank " + std::to_string(x.rank()) + ", not 2");
   if (forest.targets < 1) Fail(std::to_string(forest.targets) + " targets");
   CheckPlaces(forest);
   int64_t features = 0;

@@ -185,13 +185,14 @@ void GraphImporter::ImportModel() {
   }
   if (!model_.options.custom_domains.empty()) ReadStatedTypes();
   CheckOptions();
+  if (graph.outputs.empty()) Fail("the model's graph has no output");
   ImportNodes(graph.nodes, NamesOf(graph.outputs), model_.proto.opsets, scope, 0);
   for (const ValueInfo& output : graph.outputs) {
     const Tensor* tensor = scope.Find(output.name);
     if (tensor == nullptr || !*tensor) {
       Fail("no node computes the output \"" + std::string(output.name) + "\"");
     }
-    builder_.Output(std::string(output.name), *tensor);
+    At("output \"" + std::string(output.name) + "\"", [&] { builder_.Output(std::string(output.name), *tensor); });
   }
 }
 
@@ -207,7 +208,8 @@ Tensor GraphImporter::Initializer(const TensorProto& proto) {
 }
 
 Tensor GraphImporter::Input(const ValueInfo& input) {
-  static constexpr const char* kKinds[] = {"no", "tensor", "sequence", "map", "optional", "sparse_tensor", "opaque"};
+  static constexpr const char* kKinds[] = {"", "tensor", "sequence", "map", "optional", "sparse_tensor", "opaque"};
+  if (input.kind == ValueInfo::Kind::kNone) Fail("it has no type");
   if (input.kind != ValueInfo::Kind::kTensor) {
     frontend::Unsupported(std::string("an input of ") + kKinds[static_cast<int>(input.kind)] +
                           " kind is not supported");
@@ -250,7 +252,9 @@ void GraphImporter::CheckOptions() const {
   std::set<std::string, std::less<>> dims, inputs;
   for (const ValueInfo& input : model_.proto.graph->inputs) {
     inputs.insert(std::string(input.name));
-    for (size_t i = 0; i < input.dims.size(); ++i) dims.insert(DimName(input, i));
+    At("input \"" + std::string(input.name) + "\"", [&] {
+      for (size_t i = 0; i < input.dims.size(); ++i) dims.insert(DimName(input, i));
+    });
   }
   for (const auto& [name, info] : stated_) {
     for (const DimProto& dim : info.dims) dims.insert(std::string(dim.param));
@@ -295,7 +299,7 @@ void GraphImporter::ImportNodes(const std::vector<NodeProto>& nodes, const std::
     for (size_t i = 0; i < node->outputs.size(); ++i) {
       const std::string_view name = node->outputs[i];
       if (name.empty()) continue;
-      if (results[i]) results[i].SetName(std::string(name));
+      if (results[i]) At(node->Label(), [&] { results[i].SetName(std::string(name)); });
       scope.Set(name, results[i]);
     }
     for (std::string_view name : reads.LastOf(*node)) scope.Erase(name);

@@ -1,5 +1,6 @@
 #include "bindings/onnx/node.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
@@ -181,7 +182,18 @@ frontend::Shape Node::DimsOf(const Tensor& tensor, const std::string& what) cons
   return dims;
 }
 
-Tensor Node::ScalarOf(const Tensor& tensor) const { return frontend::Reshape(tensor, {}); }
+Tensor Node::ScalarOf(const Tensor& tensor) const {
+  for (int i = 0; i < tensor.rank(); ++i) {
+    const frontend::Dim& dim = tensor.dim(i);
+    if (!dim.known() || dim.number() == 1) continue;
+    const auto operand = static_cast<size_t>(std::find(inputs_.begin(), inputs_.end(), tensor) - inputs_.begin());
+    const Signature signature = SignatureOf(row_.inputs);
+    const bool found = operand < inputs_.size() && operand < signature.parameters.size();
+    Fail((found ? "its operand \"" + std::string(signature.parameters[operand].name) + "\"" : "a number") +
+         " is no scalar: dim " + std::to_string(i) + " is " + std::to_string(dim.number()));
+  }
+  return frontend::Reshape(tensor, {});
+}
 
 int64_t Node::Axis(int64_t axis, int rank) const {
   if (axis < -rank || axis >= rank) {
@@ -212,7 +224,7 @@ Node Node::With(Tensors inputs) const {
 }
 
 void DemandRank(const Tensor& x, int rank, const std::string& what) {
-  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()));
+  if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()) + ", not " + std::to_string(rank));
 }
 
 AttributeProto IntAttribute(std::string_view name, int64_t value) {

@@ -83,7 +83,7 @@ Tensors ImportInto(Region& region, const Place& place, const GraphProto& graph,
 // The condition of a branch, if constants and facts on dims decide it.
 std::optional<bool> Decided(const Node& node, const Tensor& condition) {
   if (const frontend::Array* array = condition.array()) {
-    if (array->size() != 1) Fail("its condition has " + std::to_string(array->size()) + " elements");
+    if (array->size() != 1) Fail("its condition has " + std::to_string(array->size()) + " elements, not 1");
     return array->number(0) != 0;
   }
   if (condition.elements() == nullptr || condition.elements()->size() != 1) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<Element> TripsOf(const Node& node, const Tensor& limit) {
   if (!limit) return std::nullopt;
   const Tensor scalar = node.ScalarOf(limit);
   const auto parts = node.builder().Parts(scalar);
-  if (!parts || parts->size() != 1) Fail(std::string("its trip count is ") + NameOf(limit.dtype()));
+  if (!parts || parts->size() != 1) Fail(std::string("its trip count is of type ") + NameOf(limit.dtype()));
   return (*parts)[0];
 }
 

@@ -53,7 +53,9 @@ Ints ListOf(const Node& node, const char* name, size_t count, int64_t min) {
     Fail(std::to_string(values.size()) + " " + name + " for " + std::to_string(count) + " dims");
   }
   for (int64_t value : values) {
-    if (value < min || value > frontend::kLargestDim) Fail(std::string(name) + " has " + std::to_string(value));
+    if (value < min || value > frontend::kLargestDim) {
+      Fail(std::string(name) + " has " + std::to_string(value) + ", not " + std::to_string(min) + " to 2^31 - 1");
+    }
   }
   return values;
 }
@@ -79,7 +81,8 @@ void SetCuts(const Node& node, Transposed& conv) {
   Shape wanted;
   if (node.Has("output_shape")) {
     const Ints shape = node.Ints("output_shape");
-    if (shape.size() < rank) Fail("output_shape has " + std::to_string(shape.size()) + " sizes");
+    if (shape.size() < rank)
+      Fail("output_shape has " + std::to_string(shape.size()) + " sizes, not " + std::to_string(rank));
     wanted.assign(shape.end() - static_cast<std::ptrdiff_t>(rank), shape.end());
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     for (size_t i = 0; i < rank; ++i) wanted.push_back(node.dims().Mul(conv.size(i), conv.strides[i]));
@@ -212,7 +215,7 @@ Tensors ConvTranspose(const Node& node) {
   Transposed conv{node[0], node[1], node.Int("group"), SpatialDims(node[1]), {}, {}, {}, {}, {}};
   const size_t rank = SpatialDims(conv.x).size();
   if (conv.kernel.size() != rank) Fail("the weight has another rank than the input");
-  if (conv.groups < 1) Fail(std::to_string(conv.groups) + " groups");
+  if (conv.groups < 1) Fail("group is " + std::to_string(conv.groups) + ", not at least 1");
   conv.strides = ListOf(node, "strides", rank, 1);
   conv.dilations = ListOf(node, "dilations", rank, 1);
   conv.extra = ListOf(node, "output_padding", rank, 0);

@@ -95,7 +95,7 @@ Tensor SamplePlaces(const Node& node, const Tensor& regions, int64_t first, cons
 Tensors RoiAlign(const Node& node) {
   const Tensor &x = node[0], &regions = node[1];
   DemandRank(x, 4, "the operand");
-  DemandRank(regions, 2, "the regions");
+  DemandRank(regions, 2, "the list of regions");
   Dims& dims = node.dims();
   if (node.Int("sampling_ratio") <= 0) {
     Unsupported("a sampling_ratio that depends on the regions' sizes is not supported yet");
@@ -124,7 +124,9 @@ Tensors RoiAlign(const Node& node) {
 
 std::vector<int64_t> Listed(const Node& node, const char* attribute, size_t count, int64_t otherwise) {
   const auto values = node.Ints(attribute, std::vector<int64_t>(count, otherwise));
-  if (values.size() != count) Fail(std::string(attribute) + " has " + std::to_string(values.size()) + " entries");
+  if (values.size() != count) {
+    Fail(std::string(attribute) + " has " + std::to_string(values.size()) + " entries, not " + std::to_string(count));
+  }
   return values;
 }
 

@@ -43,7 +43,7 @@ Tensors ConstantOfShape(const Node& node) {
   }
   if (!given) return {Broadcast(node.builder().Scalar(DType::kF32, 0), shape)};
   if (given.array()->size() != 1)
-    Fail("its attribute \"value\" has " + std::to_string(given.array()->size()) + " elements");
+    Fail("its attribute \"value\" has " + std::to_string(given.array()->size()) + " elements, not 1");
   const Tensor out = Broadcast(node.ScalarOf(given), shape);
   return {given.narrow() == frontend::Narrow::kNone ? out : out.With(given.narrow())};
 }

@@ -26,7 +26,7 @@ using frontend::Unsupported;
 // The elements at the indices along the last dim. Of a vector they are a row.
 Tensors ArrayFeatureExtractor(const Node& node) {
   const Tensor& x = node[0];
-  if (x.rank() == 0) Fail("an operand of rank 0");
+  if (x.rank() == 0) Fail("an operand has rank 0, not at least 1");
   const Dim count = node.dims().Product(node[1].shape());
   const Tensor out = Gather(x, AsIndex(Reshape(node[1], {count})), -1);
   return {x.rank() > 1 ? out : Reshape(out, {1, count})};
@@ -44,7 +44,7 @@ Tensor AsFloat(const Tensor& x) { return Cast(x, x.dtype() == DType::kF64 ? DTyp
 // Those in rows: a vector is one.
 Tensor RowsOf(const Tensor& x) {
   if (x.rank() == 1) return AsFloat(Reshape(x, {1, x.dim(0)}));
-  if (x.rank() != 2) Fail("an operand of rank " + std::to_string(x.rank()));
+  if (x.rank() != 2) Fail("an operand has rank " + std::to_string(x.rank()) + ", not 2");
   return AsFloat(x);
 }
 
@@ -75,7 +75,7 @@ Tensors Scaler(const Node& node) {
 // Each row divided by its norm, unless that is 0.
 Tensors Normalizer(const Node& node) {
   const Tensor x = AsFloat(node[0]);
-  if (x.rank() != 1 && x.rank() != 2) Fail("an operand of rank " + std::to_string(x.rank()));
+  if (x.rank() != 1 && x.rank() != 2) Fail("an operand has rank " + std::to_string(x.rank()) + ", not 1 or 2");
   const std::string norm = node.String("norm");
   Tensor length;
   if (norm == "MAX") {

@@ -22,7 +22,7 @@ using frontend::Tensor;
 using frontend::Unsupported;
 
 Tensor BatchedMatmul(const Tensor& lhs, const Tensor& rhs) {
-  if (lhs.rank() == 0 || rhs.rank() == 0) Fail("an operand has rank 0");
+  if (lhs.rank() == 0 || rhs.rank() == 0) Fail("an operand has rank 0, not at least 1");
   const bool row = lhs.rank() == 1, column = rhs.rank() == 1;
   const Tensor out = Dot(row ? Reshape(lhs, {1, lhs.dim(0)}) : lhs, column ? Reshape(rhs, {rhs.dim(0), 1}) : rhs);
   Shape shape = out.shape();

@@ -141,7 +141,7 @@ Tensors CenterCropPad(const Node& node) {
   const Shape wanted = node.DimsOf(node[1], "the shape");
   const auto axes = node.Has("axes") ? node.Ints("axes") : AllAxes(x);
   if (wanted.size() != axes.size()) {
-    Fail("a shape of " + std::to_string(wanted.size()) + " for " + std::to_string(axes.size()) + " axes");
+    Fail("the shape has " + std::to_string(wanted.size()) + " sizes for " + std::to_string(axes.size()) + " axes");
   }
   Shape start(x.shape().size(), 0), kept = x.shape(), low = start, high = start;
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -71,7 +71,7 @@ void SetActivations(const Node& node, size_t count, std::vector<Recurrence>* lay
 // `count` rows from `first` of one direction, the first dim of a tensor.
 Tensor RowsOf(const Tensor& tensor, int64_t direction, const Dim& first, const Dim& count) {
   if (!tensor) return Tensor();
-  if (tensor.rank() < 2) Fail("an operand has rank " + std::to_string(tensor.rank()));
+  if (tensor.rank() < 2) Fail("an operand has rank " + std::to_string(tensor.rank()) + ", not at least 2");
   Shape starts(tensor.shape().size(), 0), sizes = tensor.shape();
   starts[0] = direction;
   starts[1] = first;

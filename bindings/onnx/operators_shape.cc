@@ -196,7 +196,7 @@ Tensors Concat(const Node& node) {
 int64_t BlockSize(const Node& node) {
   const int64_t block = node.Int("blocksize");
   if (node[0].rank() != 4) Fail("needs rank 4, not " + std::to_string(node[0].rank()));
-  if (block < 1) Fail("a block size of " + std::to_string(block));
+  if (block < 1) Fail("blocksize is " + std::to_string(block) + ", not at least 1");
   return block;
 }
 

@@ -29,7 +29,7 @@ constexpr int64_t kMaxTable = int64_t{1} << 20;
 // The one element of an operand as a dim; a run where it is below `min` fails.
 Dim OneDim(const Node& node, const Tensor& tensor, const std::string& what, int64_t min = 0) {
   const auto parts = node.Parts(tensor, what);
-  if (parts.size() != 1) Fail(what + " has " + std::to_string(parts.size()) + " elements");
+  if (parts.size() != 1) Fail(what + " has " + std::to_string(parts.size()) + " elements, not 1");
   const Dim dim = node.builder().DimOf(parts[0], min);
   if (dim.known() && dim.number() < min) Fail(what + " is " + std::to_string(dim.number()));
   return dim;
@@ -168,7 +168,7 @@ int64_t AxisOfDFT(const Node& node) {
   if (node.opset() < 20) return node.Int("axis");
   if (!node[2]) return -2;
   const auto axis = node.KnownInts(node[2], "the axis");
-  if (axis.size() != 1) Fail("the axis has " + std::to_string(axis.size()) + " elements");
+  if (axis.size() != 1) Fail("the axis has " + std::to_string(axis.size()) + " elements, not 1");
   return axis[0];
 }
 

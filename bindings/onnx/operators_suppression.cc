@@ -38,7 +38,7 @@ Tensor CornersOf(const Node& node, const Tensor& boxes) {
 Dim MostOf(const Node& node, const Tensor& most, const Dim& boxes) {
   if (!most) return 0;
   const auto parts = node.Parts(most, "the number of boxes");
-  if (parts.size() != 1) Fail("the number of boxes has " + std::to_string(parts.size()) + " elements");
+  if (parts.size() != 1) Fail("the number of boxes has " + std::to_string(parts.size()) + " elements, not 1");
   Builder& builder = node.builder();
   if (parts[0].is_dim()) return node.dims().Min(node.dims().Max(parts[0].dim, 0), boxes);
   return builder.DimOf(Element(Min(Max(builder.NumberOf(parts[0]), 0), builder.Number(boxes))));

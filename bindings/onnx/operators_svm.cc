@@ -20,7 +20,7 @@ using frontend::Tensor;
 using frontend::Unsupported;
 
 Tensor RowsOf(const Tensor& x) {
-  if (x.rank() != 2) Fail("an operand of rank " + std::to_string(x.rank()));
+  if (x.rank() != 2) Fail("an operand has rank " + std::to_string(x.rank()) + ", not 2");
   return Cast(x, x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32);
 }
 

@@ -47,50 +47,74 @@ void Ints(pbf_reader& reader, std::vector<T>* out) {
       reader, out, [&] { return reader.get_packed_int64(); }, [&] { return reader.get_int64(); });
 }
 
+// What is wrong with bytes that are no protobuf.
+const char* Malformed(const protozero::exception& error) {
+  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&error) != nullptr) return "a field is cut off";
+  if (dynamic_cast<const protozero::unknown_pbf_wire_type_exception*>(&error) != nullptr) {
+    return "a field has an unknown wire type";
+  }
+  if (dynamic_cast<const protozero::invalid_tag_exception*>(&error) != nullptr) return "a field has an invalid number";
+  if (dynamic_cast<const protozero::varint_too_long_exception*>(&error) != nullptr) {
+    return "an integer has more than 10 bytes";
+  }
+  return "the bytes of a list are no whole number of elements";
+}
+
+// Calls `parse`; errors name `label()`, unless what they name lies within it.
+template <typename Parse, typename Label>
+void In(Label label, Parse parse) {
+  try {
+    parse();
+  } catch (const protozero::exception& error) {
+    throw frontend::Error(TAILOR_INVALID_ARGUMENT, Malformed(error), label());
+  } catch (const frontend::Error& error) {
+    throw error.At(label());
+  }
+}
+
 std::string_view Domain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
 
-TensorProto ParseTensor(pbf_reader reader) {
-  TensorProto out;
+void ParseTensor(pbf_reader reader, TensorProto* out) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case Bytes(1):
       case Varint(1):
-        Ints(reader, &out.dims);
+        Ints(reader, &out->dims);
         break;
       case Varint(2):
-        out.data_type = reader.get_int32();
+        out->data_type = reader.get_int32();
         break;
       case Bytes(4):
       case Fixed32(4):
-        Floats(reader, &out.float_data);
+        Floats(reader, &out->float_data);
         break;
       case Bytes(5):
       case Varint(5):
-        Ints(reader, &out.int32_data);
+        Ints(reader, &out->int32_data);
         break;
       case Bytes(6):
-        out.string_data.push_back(View(reader));
+        out->string_data.push_back(View(reader));
         break;
       case Bytes(7):
       case Varint(7):
-        Ints(reader, &out.int64_data);
+        Ints(reader, &out->int64_data);
         break;
       case Bytes(8):
-        out.name = View(reader);
+        out->name = View(reader);
         break;
       case Bytes(9):
-        out.raw_data = View(reader);
-        out.has_raw_data = true;
+        out->raw_data = View(reader);
+        out->has_raw_data = true;
         break;
       case Bytes(10):
       case Fixed64(10):
         Repeated(
-            reader, &out.double_data, [&] { return reader.get_packed_double(); }, [&] { return reader.get_double(); });
+            reader, &out->double_data, [&] { return reader.get_packed_double(); }, [&] { return reader.get_double(); });
         break;
       case Bytes(11):
       case Varint(11):
         Repeated(
-            reader, &out.uint64_data, [&] { return reader.get_packed_uint64(); }, [&] { return reader.get_uint64(); });
+            reader, &out->uint64_data, [&] { return reader.get_packed_uint64(); }, [&] { return reader.get_uint64(); });
         break;
       case Bytes(13): {
         std::pair<std::string_view, std::string_view> entry;
@@ -104,16 +128,21 @@ TensorProto ParseTensor(pbf_reader reader) {
             inner.skip();
           }
         }
-        out.external_data.push_back(entry);
+        out->external_data.push_back(entry);
         break;
       }
       case Varint(14):
-        out.is_external = reader.get_int32() == 1;
+        out->is_external = reader.get_int32() == 1;
         break;
       default:
         reader.skip();
     }
   }
+}
+
+std::shared_ptr<const TensorProto> ParseShared(pbf_reader reader) {
+  auto out = std::make_shared<TensorProto>();
+  ParseTensor(reader, out.get());
   return out;
 }
 
@@ -186,17 +215,27 @@ void ParseType(pbf_reader reader, ValueInfo* out) {
   }
 }
 
-ValueInfo ParseValueInfo(pbf_reader reader) {
+// `kind`: "input" or "output".
+ValueInfo ParseValueInfo(pbf_reader reader, const char* kind) {
   ValueInfo out;
-  while (reader.next()) {
-    if (reader.tag_and_type() == Bytes(1)) {
-      out.name = View(reader);
-    } else if (reader.tag_and_type() == Bytes(2)) {
-      ParseType(reader.get_message(), &out);
-    } else {
-      reader.skip();
+  const auto label = [&] { return std::string(kind) + " \"" + std::string(out.name) + "\""; };
+  In(label, [&] {
+    while (reader.next()) {
+      if (reader.tag_and_type() == Bytes(1)) {
+        out.name = View(reader);
+      } else if (reader.tag_and_type() == Bytes(2)) {
+        ParseType(reader.get_message(), &out);
+      } else {
+        reader.skip();
+      }
     }
-  }
+  });
+  return out;
+}
+
+TensorProto ParseInitializer(pbf_reader reader) {
+  TensorProto out;
+  In([&] { return "initializer \"" + std::string(out.name) + "\""; }, [&] { ParseTensor(reader, &out); });
   return out;
 }
 
@@ -219,7 +258,7 @@ AttributeProto ParseAttribute(pbf_reader reader, int depth) {
         out.s = View(reader);
         break;
       case Bytes(5):
-        out.t = std::make_shared<const TensorProto>(ParseTensor(reader.get_message()));
+        out.t = ParseShared(reader.get_message());
         break;
       case Bytes(6):
         out.g = ParseGraph(reader.get_message(), depth + 1);
@@ -236,7 +275,7 @@ AttributeProto ParseAttribute(pbf_reader reader, int depth) {
         out.strings.push_back(View(reader));
         break;
       case Bytes(10):
-        out.tensors.push_back(std::make_shared<const TensorProto>(ParseTensor(reader.get_message())));
+        out.tensors.push_back(ParseShared(reader.get_message()));
         break;
       case Bytes(11):
         out.graphs.push_back(ParseGraph(reader.get_message(), depth + 1));
@@ -254,32 +293,41 @@ AttributeProto ParseAttribute(pbf_reader reader, int depth) {
   return out;
 }
 
-NodeProto ParseNode(pbf_reader reader, int depth) {
-  NodeProto out;
+void ParseNodeFields(pbf_reader reader, int depth, NodeProto* out) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case Bytes(1):
-        out.inputs.push_back(View(reader));
+        out->inputs.push_back(View(reader));
         break;
       case Bytes(2):
-        out.outputs.push_back(View(reader));
+        out->outputs.push_back(View(reader));
         break;
       case Bytes(3):
-        out.name = View(reader);
+        out->name = View(reader);
         break;
       case Bytes(4):
-        out.op_type = View(reader);
+        out->op_type = View(reader);
         break;
       case Bytes(5):
-        out.attributes.push_back(ParseAttribute(reader.get_message(), depth));
+        out->attributes.push_back(ParseAttribute(reader.get_message(), depth));
         break;
       case Bytes(7):
-        out.domain = Domain(View(reader));
+        out->domain = Domain(View(reader));
         break;
       default:
         reader.skip();
     }
   }
+}
+
+// The `index`-th node of a graph or function.
+NodeProto ParseNode(pbf_reader reader, int depth, size_t index) {
+  NodeProto out;
+  const auto label = [&] {
+    const bool nameless = out.op_type.empty() && out.name.empty() && out.outputs.empty();
+    return nameless ? "node " + std::to_string(index) : out.Label();
+  };
+  In(label, [&] { ParseNodeFields(reader, depth, &out); });
   return out;
 }
 
@@ -289,19 +337,19 @@ std::shared_ptr<const GraphProto> ParseGraph(pbf_reader reader, int depth) {
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case Bytes(1):
-        out->nodes.push_back(ParseNode(reader.get_message(), depth));
+        out->nodes.push_back(ParseNode(reader.get_message(), depth, out->nodes.size()));
         break;
       case Bytes(2):
         out->name = View(reader);
         break;
       case Bytes(5):
-        out->initializers.push_back(ParseTensor(reader.get_message()));
+        out->initializers.push_back(ParseInitializer(reader.get_message()));
         break;
       case Bytes(11):
-        out->inputs.push_back(ParseValueInfo(reader.get_message()));
+        out->inputs.push_back(ParseValueInfo(reader.get_message(), "input"));
         break;
       case Bytes(12):
-        out->outputs.push_back(ParseValueInfo(reader.get_message()));
+        out->outputs.push_back(ParseValueInfo(reader.get_message(), "output"));
         break;
       case Bytes(13):
         out->value_infos.push_back(View(reader));
@@ -347,7 +395,7 @@ FunctionProto ParseFunction(pbf_reader reader) {
         out.outputs.push_back(View(reader));
         break;
       case Bytes(7):
-        out.nodes.push_back(ParseNode(reader.get_message(), 0));
+        out.nodes.push_back(ParseNode(reader.get_message(), 0, out.nodes.size()));
         break;
       case Bytes(9):
         ParseOpset(reader.get_message(), &out.opsets);
@@ -379,7 +427,7 @@ ValueInfo ParseValueInfo(std::string_view bytes) { return ParseValueInfo(pbf_rea
 std::string NodeProto::Label() const {
   std::string_view shown = name;
   for (size_t i = 0; shown.empty() && i < outputs.size(); ++i) shown = outputs[i];
-  return std::string(op_type) + " node \"" + std::string(shown) + "\"";
+  return std::string(op_type) + (op_type.empty() ? "node \"" : " node \"") + std::string(shown) + "\"";
 }
 
 void Measure(GraphProto* graph) {
@@ -431,7 +479,7 @@ ModelProto ParseModel(std::string_view bytes) {
       }
     }
   } catch (const protozero::exception& error) {
-    frontend::Fail(std::string("not an ONNX model: ") + error.what());
+    frontend::Fail(std::string("not an ONNX model: ") + Malformed(error));
   }
   if (out.graph == nullptr) frontend::Fail("not an ONNX model: it has no graph");
   return out;

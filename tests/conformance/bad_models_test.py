@@ -85,6 +85,32 @@ class GraphTest(BadModelTest):
                                                     [helper.make_opsetid("own", 1)]))
         self.refuse(proto, "nest deeper")
 
+    def test_bytes_of_a_node_that_are_cut_off(self):
+        def changed(old, new):
+            data = model([helper.make_node("Softmax", ["x"], ["y"], "soft", axis=1)]).SerializeToString()
+            self.assertEqual(data.count(old), 1)
+            return data.replace(old, new)
+
+        axis = b"\x0a\x04axis\x18\x01"  # a name (1), and an integer (3)
+        self.refuse(changed(axis, b"\x0a\x04axis\x1a\x7f"), 'Softmax node "soft": a field is cut off')
+        self.refuse(changed(axis, b"\x0a\x04axis\x1f\x01"), 'Softmax node "soft": a field has an unknown wire type')
+        self.refuse(changed(b"\x0a\x01x\x12\x01y", b"\x0a\x01x\x0a\x7fy"), "^node 0: a field is cut off")
+        self.refuse(changed(axis, axis)[:-20], "not an ONNX model: a field is cut off")
+
+    def test_names_that_are_no_text(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"], "minus")]).SerializeToString()
+        self.refuse(proto.replace(b"Neg", b"\x00\xffg"), '^\ufffd\ufffdg node "minus": 1 operator is not supported')
+        exp = model([helper.make_node("Neg", ["x"], ["z"], "one"), helper.make_node("Exp", ["z"], ["y"], "two")])
+        self.refuse(exp.SerializeToString().replace(b"\x01z", b"\x01\xff"), 'Neg node "one"', "UTF-8")
+
+    def test_graph_without_outputs(self):
+        self.refuse(model([helper.make_node("Neg", ["x"], ["y"])], outputs=()), "has no output")
+
+    def test_input_without_type(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"])])
+        proto.graph.input[0].ClearField("type")
+        self.refuse(proto, 'input "x": it has no type')
+
 
 class ShapeTest(BadModelTest):
     def constant(self, name, values, dtype=TensorProto.INT64):
@@ -128,6 +154,10 @@ class ShapeTest(BadModelTest):
     def test_axis_out_of_range(self):
         self.refuse(model([helper.make_node("Softmax", ["x"], ["y"], "soft", axis=5)]), 'Softmax node "soft"',
                     "axis 5")
+
+    def test_operand_that_is_no_scalar(self):
+        proto = model([helper.make_node("Clip", ["x", "z"], ["y"], "clip")], [("x", [2, 3]), ("z", [2, 3])])
+        self.refuse(proto, 'Clip node "clip": its operand "min" is no scalar: dim 0 is 2')
 
     def test_wrong_rank(self):
         nodes = [helper.make_node("Conv", ["x", "x"], ["y"], "conv")]

@@ -1,5 +1,8 @@
 #include "graph/type_rules.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "graph/custom.h"
 #include "graph/region_rules.h"
 #include "graph/shape_rules.h"
@@ -116,14 +119,22 @@ absl::Status CheckFlags(const Application& op) {
   return absl::OkStatus();
 }
 
+constexpr int64_t kMaxElements = int64_t{1} << 60;  // their bytes are an int64
+
 absl::Status CheckResult(const Application& op, const Shape& shape) {
   if (shape.size() > kMaxRank) {
     return op.Error("the result has rank ", shape.size(), ", more than ", kMaxRank);
   }
+  int64_t count = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (!shape[d].valid()) return op.Error("dim size ", d, " of the result has no value: ", shape[d].problem());
-    if (shape[d].constant() && *shape[d].constant() < 0) {
+    const std::optional<int64_t> known = shape[d].constant();
+    if (known && *known < 0) {
       return op.Error("dim size ", d, " of the result is ", op.Text(shape[d]), ", needs at least 0");
+    }
+    if (!known || *known == 0) continue;  // a dim of 0 does not make the product of the others small
+    if (__builtin_mul_overflow(count, *known, &count) || count > kMaxElements) {
+      return op.Error("the dims of the result ", op.Text(shape), " multiply to more than 2^60");
     }
   }
   return absl::OkStatus();

@@ -22,6 +22,21 @@ int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(max, 1))));
 }
 
+// Whether expression `of` uses expression `part`.
+bool Uses(const KernelPlan& plan, ExprId of, ExprId part) {
+  std::vector<ExprId> waiting = {of};
+  std::set<ExprId> seen;
+  while (!waiting.empty()) {
+    const ExprId id = waiting.back();
+    waiting.pop_back();
+    if (id == part) return true;
+    if (id < part || !seen.insert(id).second) continue;  // expressions follow what they use
+    waiting.insert(waiting.end(), plan.exprs[id].args.begin(), plan.exprs[id].args.end());
+    waiting.push_back(plan.exprs[id].predicate);
+  }
+  return false;
+}
+
 }  // namespace
 
 DimSize ValueLowering::DimSizeOf(const DimExpr& dim) {
@@ -279,7 +294,11 @@ ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {
     ExprId present = IndexOp(ExprKind::kIndexLess, Dim(0), Dim(table[axis]));
     predicate = predicate < 0 ? present : Op(OpKind::kAnd, DType::kBool, {predicate, present});
   }
-  return At(node.operands[0], source, predicate);
+  const ExprId element = At(node.operands[0], source, predicate);
+  if (Uses(plan, element, safe)) return element;
+  // A table of one entry, or of equal ones, is read without the index, which has to be in range all the same.
+  const ExprId inside = IndexOp(ExprKind::kIndexLess, safe, Dim(table[axis]));
+  return Op(OpKind::kSelect, node.results[0].dtype, {inside, element, element});
 }
 
 }  // namespace tailor::lower

@@ -125,6 +125,45 @@ TEST_F(CompilerCompile, ADivisorOfZeroIsNamed) {
   }
 }
 
+// Such tables are read without the index.
+TEST_F(CompilerCompile, AnIndexIntoOneEntryOrEqualOnesIsChecked) {
+  for (const char* body : {"%y = gather %x, %i", "%t = broadcast %x {shape = [3]}\n  %y = gather %t, %i",
+                           "%t = reshape %x {shape = [1, 1]}\n  %z = gather %t, %i {axis = 1}\n"
+                           "  %y = reshape %z {shape = [2]}"}) {
+    const std::string text = std::string("graph @g(%x: f32[1], %i: i64[2]) {\n  ") + body + "\n  return %y\n}\n";
+    SCOPED_TRACE(text);
+    tailor_graph* parsed = nullptr;
+    ASSERT_EQ(Text(tailor_graph_parse(text.data(), text.size(), &parsed)), "OK");
+    tailor_executable* compiled = nullptr;
+    ASSERT_EQ(Text(tailor_graph_compile(parsed, nullptr, &options, &compiled)), "OK");
+    tailor_graph_release(parsed);
+    for (const int64_t last : {0, 7}) {
+      float entry = 5, out[2] = {};
+      int64_t indices[2] = {0, last};
+      tailor_tensor in[2], result;
+      const auto fill = [](tailor_tensor* tensor, void* data, size_t bytes, int32_t dtype, int64_t size) {
+        tailor_tensor_init(tensor);
+        tensor->data = data;
+        tensor->data_bytes = bytes;
+        tensor->dtype = dtype;
+        tensor->rank = 1;
+        tensor->dims[0] = size;
+      };
+      fill(&in[0], &entry, sizeof(entry), TAILOR_F32, 1);
+      fill(&in[1], indices, sizeof(indices), TAILOR_I64, 2);
+      fill(&result, out, sizeof(out), TAILOR_F32, 2);
+      const std::string ran = Text(tailor_executable_run(compiled, in, 2, &result, 1));
+      if (last == 0) {
+        EXPECT_EQ(ran, "OK");
+        EXPECT_EQ(out[1], entry);
+      } else {
+        EXPECT_THAT(ran, HasSubstr("index 7 is out of range"));
+      }
+    }
+    tailor_executable_release(compiled);
+  }
+}
+
 // The divisor is known only in the run: the number of rows that a mask keeps.
 TEST_F(CompilerCompile, ADivisorOfZeroThatDataTellsIsNamed) {
   tailor_value mask = 0, kept = 0, wide = 0;

@@ -78,6 +78,9 @@ TEST(TypeRules, Views) {
             "reshape: operand \"x\" (%x) has 6 elements, but shape [4, 2] has 8");
   EXPECT_EQ(TypeOf("%x: f32[B]", "reshape %x {shape = [-1]}"),
             "reshape: dim size 0 of the result is -1, needs at least 0");
+  EXPECT_EQ(TypeOf("%x: f32[0]", "reshape %x {shape = [1, 2, 9223372036854775807, 0]}"),
+            "reshape: the dims of the result [1, 2, 9223372036854775807, 0] multiply to more than 2^60");
+  EXPECT_EQ(TypeOf("%x: f32[0]", "reshape %x {shape = [1099511627776, 3, 0]}"), "f32[1099511627776, 3, 0]");
   EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "transpose %x {permutation = [2, 0, 1]}"), "f32[4, B, S]");
   EXPECT_EQ(TypeOf("%x: f32[B, S]", "transpose %x {permutation = [0, 0]}"),
             "transpose: attribute \"permutation\" = [0, 0] is no permutation of the 2 dims of operand \"x\" (%x)");

@@ -28,14 +28,14 @@ TIMEOUT_SECONDS = 120
 class Worker:
     """A process that runs cases; one that dies or hangs fails its case and is replaced."""
 
-    def __init__(self, mode):
-        self._mode, self._process = mode, None
+    def __init__(self, mode, script=HERE / "worker.py"):
+        self._mode, self._script, self._process = mode, script, None
 
     def run(self, name):
         if self._process is None:
             path = [os.environ.get("PYTHONPATH", ""), str(HERE.parents[1] / "bindings" / "python"), str(SUPPORT)]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
-            self._process = subprocess.Popen([sys.executable, HERE / "worker.py"], stdin=subprocess.PIPE, text=True,
+            self._process = subprocess.Popen([sys.executable, self._script], stdin=subprocess.PIPE, text=True,
                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         process = self._process
         timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
@@ -62,14 +62,14 @@ class Worker:
             self._process.wait()
 
 
-def run_all(names, mode, workers):
+def run_all(names, mode, workers, script=HERE / "worker.py"):
     """The results by case, in the suite's order."""
     waiting, results = queue.SimpleQueue(), {}
     for name in names:
         waiting.put(name)
 
     def drain():
-        worker = Worker(mode)
+        worker = Worker(mode, script)
         while True:
             try:
                 name = waiting.get_nowait()

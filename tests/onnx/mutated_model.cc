@@ -1,6 +1,8 @@
 #include "tests/onnx/mutated_model.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <protozero/pbf_reader.hpp>
@@ -144,6 +146,33 @@ void ChangeValue(Field& field, const Message& around, Random& random) {
   }
 }
 
+// The fields of all messages of `kind` with one of `tags`.
+std::vector<Field*> FieldsOf(const std::vector<Message*>& messages, Kind kind, std::initializer_list<uint32_t> tags) {
+  std::vector<Field*> out;
+  for (Message* message : messages) {
+    if (message->kind != kind) continue;
+    for (Field& field : message->fields) {
+      if (std::find(tags.begin(), tags.end(), field.tag) != tags.end() && field.message == nullptr)
+        out.push_back(&field);
+    }
+  }
+  return out;
+}
+
+// Replaces one of `fields` by one of `others`.
+void Replace(const std::vector<Field*>& fields, const std::vector<Field*>& others, Random& random) {
+  if (fields.empty() || others.empty()) return;
+  fields[Pick(random, fields.size())]->bytes = others[Pick(random, others.size())]->bytes;
+}
+
+// Another value of the model as an operand of a node.
+void Rewire(const std::vector<Message*>& messages, Random& random) {
+  std::vector<Field*> names = FieldsOf(messages, Kind::kNode, {1, 2});
+  for (Field* name : FieldsOf(messages, Kind::kValueInfo, {1})) names.push_back(name);
+  for (Field* name : FieldsOf(messages, Kind::kTensor, {8})) names.push_back(name);
+  Replace(FieldsOf(messages, Kind::kNode, {1}), names, random);
+}
+
 void EditStructure(Message& model, Message& donor, Random& random) {
   std::vector<Message*> messages, gifts;
   Collect(model, &messages);
@@ -151,7 +180,7 @@ void EditStructure(Message& model, Message& donor, Random& random) {
   if (messages.empty()) return;
   Message& message = *messages[Pick(random, messages.size())];
   const size_t at = Pick(random, message.fields.size());
-  switch (random() % 6) {
+  switch (random() % 8) {
     case 0:
       message.fields.erase(message.fields.begin() + static_cast<std::ptrdiff_t>(at));
       break;
@@ -166,6 +195,12 @@ void EditStructure(Message& model, Message& donor, Random& random) {
       if (gift.kind == message.kind) message.fields[at] = gift.fields[Pick(random, gift.fields.size())];
       break;
     }
+    case 4:
+      Rewire(messages, random);
+      break;
+    case 5:  // the operator of another model's node
+      Replace(FieldsOf(messages, Kind::kNode, {4}), FieldsOf(gifts, Kind::kNode, {4}), random);
+      break;
     default:
       ChangeValue(message.fields[at], message, random);
   }

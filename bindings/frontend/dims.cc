@@ -235,7 +235,12 @@ std::optional<bool> Dims::IsAtMost(const Dim& a, const Dim& b) {
   return Compare(a, b, TAILOR_DIM_AT_MOST);
 }
 
-void Dims::AssumeEqual(const Dim& a, const Dim& b) { Check(tailor_graph_assume_equal(graph_, Handle(a), Handle(b))); }
+void Dims::AssumeEqual(const Dim& a, const Dim& b) {
+  if (a.known() && b.known() && a.number() != b.number()) {
+    Fail("dim sizes " + Text(a) + " and " + Text(b) + " have to be equal");
+  }
+  Check(tailor_graph_assume_equal(graph_, Handle(a), Handle(b)));
+}
 
 void Dims::AssumeAtLeast(const Dim& a, const Dim& b, const std::string& what) {
   Check(tailor_graph_assume_at_least(graph_, Handle(a), Handle(b), what.data(), what.size()));

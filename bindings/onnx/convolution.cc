@@ -160,6 +160,18 @@ Tensor Window::View(const Tensor& padded) const {
   return frontend::Window(padded, axes(), Shape(sizes_.begin(), sizes_.end()), strides(), dilations());
 }
 
+// Fails where channels of input and weight are known not to fit the groups.
+void CheckChannels(const Node& node, const Tensor& x, const Tensor& weight, int64_t groups) {
+  Dims& dims = node.dims();
+  if (dims.IsEqual(x.dim(1), dims.Mul(weight.dim(1), groups)) == false) {
+    Fail("the input has " + dims.Text(x.dim(1)) + " channels, the weight " + dims.Text(weight.dim(1)) +
+         " for each of " + std::to_string(groups) + " groups");
+  }
+  if (weight.dim(0).known() && weight.dim(0).number() % groups != 0) {
+    Fail(dims.Text(weight.dim(0)) + " output channels do not divide into " + std::to_string(groups) + " groups");
+  }
+}
+
 Tensor Convolution(const Node& node, const Tensor& x, const Tensor& weight, int64_t groups, const Tensor& bias,
                    const WindowOptions& options) {
   if (weight.rank() != x.rank()) {
@@ -172,6 +184,7 @@ Tensor Convolution(const Node& node, const Tensor& x, const Tensor& weight, int6
     sizes.push_back(size.number());
   }
   const Window window(node, SpatialDims(x), sizes, options);
+  CheckChannels(node, x, weight, groups);
   window.DemandFit();
   const bool depthwise = groups > 1 && weight.dim(1).is(1) && weight.dim(0).is(groups);
   if (depthwise && IsHalf(x.dtype())) return DepthwiseThroughF32(window, x, weight, bias);

@@ -82,6 +82,7 @@ Tensors Attention(const Node& node) {
   Tensor key = InHeads(node, node[1], "kv_num_heads"), value = InHeads(node, node[2], "kv_num_heads");
   if (past_key) key = Concat({past_key, key}, 2);
   if (past_value) value = Concat({past_value, value}, 2);
+  DemandDim(node, value.dim(1), key.dim(1), "the number of heads of V");
   Tensors out = {{}, key, value, {}};
 
   const int64_t mode = node.Int("qk_matmul_output_mode");

@@ -11,12 +11,21 @@ namespace {
 
 using frontend::Builder;
 using frontend::Dim;
+using frontend::Dims;
 using frontend::Fail;
 using frontend::Shape;
 using frontend::Tensor;
 
 Tensors Gather(const Node& node) {
   return {Gather(node[0], AsIndex(node[1]), node.Axis(node.Int("axis"), node[0].rank()))};
+}
+
+// A dim that is at most another, or must be in every run.
+void DemandAtMost(const Node& node, const Dim& dim, const Dim& most, const std::string& what) {
+  Dims& dims = node.dims();
+  const auto fits = dims.IsAtMost(dim, most);
+  if (fits == false) Fail(what + " is " + dims.Text(dim) + ", more than the data's " + dims.Text(most));
+  if (!fits) dims.AssumeAtLeast(most, dim, node.Label() + ", " + what);
 }
 
 Tensors GatherElements(const Node& node) {
@@ -27,7 +36,10 @@ Tensors GatherElements(const Node& node) {
   }
   const Tensor index = CheckedIndex(node, Cast(indices, DType::kI64), static_cast<int>(axis));
   Tensors every;
-  for (int i = 0; i < x.rank(); ++i) every.push_back(i == axis ? index : Position(node.builder(), indices.shape(), i));
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != axis) DemandAtMost(node, indices.dim(i), x.dim(i), "dim " + std::to_string(i) + " of the indices");
+    every.push_back(i == axis ? index : Position(node.builder(), indices.shape(), i));
+  }
   return {FlatGather(x, x.shape(), every, indices.shape())};
 }
 
@@ -42,7 +54,11 @@ Tensors GatherND(const Node& node) {
          " batch dims do not fit rank " + std::to_string(x.rank()));
   }
   Tensors every;
-  for (int i = 0; i < batch; ++i) every.push_back(Position(node.builder(), outer, i));
+  for (int i = 0; i < batch; ++i) {
+    const Dim& rows = outer[static_cast<size_t>(i)];
+    if (node.dims().IsEqual(rows, x.dim(i)) != true) node.dims().AssumeEqual(rows, x.dim(i));
+    every.push_back(Position(node.builder(), outer, i));
+  }
   for (int64_t i = 0; i < depth.number(); ++i) {
     const Tensor part = Cast(Reshape(SliceAxis(indices, -1, i, 1), outer), DType::kI64);
     every.push_back(CheckedIndex(node, part, static_cast<int>(batch + i)));
@@ -82,7 +98,7 @@ Tensors ReverseSequence(const Node& node) {
   dims[static_cast<size_t>(batch)] = x.shape()[static_cast<size_t>(batch)];
   const Tensor length = Reshape(Cast(node[1], DType::kI64), dims);
   const Tensor step = Position(builder, x.shape(), static_cast<int>(time));
-  const Tensor index = Select(step < length, length - step - 1, step);
+  const Tensor index = CheckedIndex(node, Select(step < length, length - step - 1, step), static_cast<int>(time));
   Tensors every;
   for (int i = 0; i < x.rank(); ++i) every.push_back(i == time ? index : Position(builder, x.shape(), i));
   return {FlatGather(x, x.shape(), every, x.shape())};

@@ -163,6 +163,17 @@ class ShapeTest(BadModelTest):
         nodes = [helper.make_node("Conv", ["x", "x"], ["y"], "conv")]
         self.refuse(model(nodes), 'Conv node "conv"')
 
+    def test_channels(self):
+        def conv(x, w, **attributes):
+            return model([helper.make_node("Conv", ["x", "w"], ["y"], "conv", **attributes)], [("x", x), ("w", w)])
+
+        self.refuse(conv([1, 3, 8], [4, 2, 3]), "the input has 3 channels, the weight 2 for each of 1 groups")
+        self.refuse(conv([1, 4, 8], [3, 2, 3], group=2), "3 output channels do not divide into 2 groups")
+        loss = helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], "loss")
+        proto = model([loss], [("x", [3, 5])])
+        proto.graph.input.append(helper.make_tensor_value_info("t", TensorProto.INT64, [4]))
+        self.refuse(proto, 'node "loss": dim sizes 3 and 4 have to be equal')
+
     def test_shapes_that_do_not_broadcast(self):
         self.refuse(model([helper.make_node("Add", ["x", "z"], ["y"], "sum")], [("x", [2, 3]), ("z", [2, 4])]),
                     'Add node "sum"')

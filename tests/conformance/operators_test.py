@@ -192,7 +192,7 @@ class GatherTest(OperatorTest):
     """Indices are checked by dim, although the elements are found by their place in all of the data."""
 
     def refuse(self, proto, **inputs):
-        with self.assertRaisesRegex(tailor.Error, "index -?[67] is out of range for dim .* of x.*5 entries"):
+        with self.assertRaisesRegex(tailor.Error, "index -?[5-7] is out of range for dim .* of .*5 entries"):
             tailor.onnx.load(proto).compile("host").run(x=numpy.zeros((3, 5), numpy.float32), **inputs)
 
     def test_elements(self):
@@ -210,6 +210,31 @@ class GatherTest(OperatorTest):
         self.run_both(proto, [{"x": x, "i": numpy.array([[2, -5], [-1, 4], [0, 0]])}])
         for wrong in (-6, 7):
             self.refuse(proto, i=numpy.array([[0, 1], [1, wrong]]))
+
+    def test_elements_beside_the_data(self):
+        def gather(rows):
+            return model([helper.make_node("GatherElements", ["x", "i"], ["y"], "pick", axis=1)],
+                         [("x", FLOAT, [3, 5]), ("i", INT64, [rows, 1])], [("y", FLOAT)])
+
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'node "pick": dim 0 of the indices is 4, more than .* 3'):
+            tailor.onnx.load(gather(4))
+        executable = tailor.onnx.load(gather("n")).compile("host")
+        x = numpy.arange(15, dtype=numpy.float32).reshape(3, 5)
+        self.assertEqual(executable.run(x, numpy.array([[1], [0]]))[0].tolist(), [[1], [5]])
+        with self.assertRaisesRegex(tailor.Error, "dim 0 of the indices"):
+            executable.run(x, numpy.zeros((4, 1), numpy.int64))
+
+    def test_batches(self):
+        proto = model([helper.make_node("GatherND", ["x", "i"], ["y"], "rows", batch_dims=1)],
+                      [("x", FLOAT, [3, 5]), ("i", INT64, [4, 1])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'node "rows": dim sizes 4 and 3 have to be equal'):
+            tailor.onnx.load(proto)
+
+    def test_sequences_longer_than_the_data(self):
+        proto = model([helper.make_node("ReverseSequence", ["x", "n"], ["y"], batch_axis=0, time_axis=1)],
+                      [("x", FLOAT, [3, 5]), ("n", INT64, [3])], [("y", FLOAT)])
+        self.run_both(proto, [{"x": numpy.arange(15, dtype=numpy.float32).reshape(3, 5), "n": numpy.array([5, 1, 3])}])
+        self.refuse(proto, n=numpy.array([2, 7, 5]))
 
     def test_classes(self):
         proto = model([helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], reduction="none")],

@@ -110,8 +110,8 @@ TEST(MutatedModels, AreGraphsOrErrors) {
     const StatusHandle status = Loaded(model);
     EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), kMostSeconds);
     if (status != nullptr) {
-      refused << i << '\t' << tailor_status_code(status.get()) << '\t' << tailor_status_node(status.get()) << '\t'
-              << OneLine(tailor_status_message(status.get())) << '\n';
+      refused << i << '\t' << tailor_status_code(status.get()) << '\t' << OneLine(tailor_status_node(status.get()))
+              << '\t' << OneLine(tailor_status_message(status.get())) << '\n';
       continue;
     }
     ++accepted;

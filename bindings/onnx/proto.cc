@@ -215,7 +215,7 @@ void ParseType(pbf_reader reader, ValueInfo* out) {
   }
 }
 
-// `kind`: "input" or "output".
+// `kind`: "input", "output" or "value".
 ValueInfo ParseValueInfo(pbf_reader reader, const char* kind) {
   ValueInfo out;
   const auto label = [&] { return std::string(kind) + " \"" + std::string(out.name) + "\""; };
@@ -422,7 +422,9 @@ const AttributeProto* NodeProto::Find(std::string_view attribute) const {
   return nullptr;
 }
 
-ValueInfo ParseValueInfo(std::string_view bytes) { return ParseValueInfo(pbf_reader(bytes.data(), bytes.size())); }
+ValueInfo ParseValueInfo(std::string_view bytes) {
+  return ParseValueInfo(pbf_reader(bytes.data(), bytes.size()), "value");
+}
 
 std::string NodeProto::Label() const {
   std::string_view shown = name;

@@ -5,6 +5,7 @@
 
 #include "bindings/frontend/error.h"
 #include "bindings/frontend/evaluate.h"
+#include "bindings/frontend/random.h"
 
 namespace tailor::frontend {
 
@@ -207,6 +208,11 @@ Dim Builder::DimOf(const Element& element, int64_t min) {
   bound_.emplace(count, symbol);
   bound_sources_.emplace(handle, SourcesOf(element.value));
   return symbol;
+}
+
+const RunState& Builder::run_state() {
+  if (!run_state_) run_state_ = run_state_source_ ? run_state_source_() : AppendRunState(*this);
+  return *run_state_;
 }
 
 std::optional<Sources> Builder::OriginOf(const Dim& symbol) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bindings/frontend/dims.h"
@@ -23,6 +24,12 @@ inline constexpr int64_t kMaxElements = 1024;
 inline constexpr int64_t kMaxGrowth = int64_t{1} << 25;
 // Computed integers of at most so many elements may be the dims of a shape.
 inline constexpr int64_t kMaxComputedDims = 16;
+
+// What random numbers of a graph depend on (frontend/random.h): u64 of rank 0.
+struct RunState {
+  Tensor seed;  // the caller's
+  Tensor run;   // the number of runs before; inside of a loop, each iteration has its own
+};
 
 class Builder {
  public:
@@ -66,6 +73,11 @@ class Builder {
   // One of Parts() as an i64 of rank 0.
   Tensor NumberOf(const Element& element);
 
+  // Appended when first asked for. `source` gives a region's: that of the graph around it.
+  const RunState& run_state();
+  bool has_run_state() const { return run_state_.has_value(); }
+  void set_run_state_source(std::function<RunState()> source) { run_state_source_ = std::move(source); }
+
   // The inputs that a symbol's value depends on, if running the graph computes it. nullopt: dims of inputs give it.
   std::optional<Sources> OriginOf(const Dim& symbol) const;
   void SetOrigin(const Dim& symbol, std::optional<Sources> origin);
@@ -99,6 +111,8 @@ class Builder {
   std::unordered_map<tailor_dim, tailor_value> counts_;    // values of bound symbols
   std::unordered_map<tailor_dim, Sources> bound_sources_;  // what bound symbols depend on
   std::unordered_map<tailor_dim, std::optional<Sources>> origins_;
+  std::function<RunState()> run_state_source_;  // empty: of the graph that is run
+  std::optional<RunState> run_state_;
 };
 
 // Raw access to the C API by kind.

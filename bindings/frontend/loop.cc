@@ -6,6 +6,7 @@
 
 #include "bindings/frontend/error.h"
 #include "bindings/frontend/ops.h"
+#include "bindings/frontend/random.h"
 
 namespace tailor::frontend {
 namespace {
@@ -75,6 +76,7 @@ class DimClasses {
 struct Body {
   Body(const Loop& loop, const DimClasses& classes) : region(loop.closure, "body") {
     iteration = region.Input(loop.names[0], DType::kI64, {}, {});
+    region.builder().set_run_state_source([this] { return InIteration(region.CaptureRunState(), iteration); });
     std::map<int, Dim> symbols;
     for (size_t i = 0; i < loop.states.size(); ++i) {
       const Tensor& state = loop.states[i];

@@ -65,6 +65,7 @@ Closure::Closure(Builder& builder, std::vector<NamedTensor> tensors, const std::
 
 Region::Region(const Closure& closure, const std::string& name) : closure_(closure), builder_(name, closure.builder()) {
   for (const Dim& symbol : closure.symbols()) symbols_.push_back(CopySymbol(closure.builder(), symbol, builder_));
+  builder_.set_run_state_source([this] { return CaptureRunState(); });
 }
 
 Dim Region::Inner(const Dim& outer) {
@@ -94,6 +95,11 @@ std::vector<Tensor> Region::Capture() {
   }
   CaptureHiddenSymbols();
   return inside;
+}
+
+RunState Region::CaptureRunState() {
+  const RunState& outer = outer_builder().run_state();
+  return {CapturedValue("seed", outer.seed), CapturedValue("run", outer.run)};
 }
 
 Tensor Region::Captured(const std::string& name, const Tensor& outer) {
@@ -203,6 +209,9 @@ std::vector<Tensor> AppendIf(const Tensor& condition, Region& then_region, const
     Fail("the branches return " + std::to_string(then_results.size()) + " and " + std::to_string(else_results.size()) +
          " results");
   }
+  // Both regions have the same inputs.
+  if (then_region.builder().has_run_state()) else_region.builder().run_state();
+  if (else_region.builder().has_run_state()) then_region.builder().run_state();
   AppendOutputs(then_region, then_results);
   AppendOutputs(else_region, else_results);
   const JoinedShapes joined = Joined(then_region, then_results, else_region, else_results);

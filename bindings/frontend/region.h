@@ -55,8 +55,10 @@ class Region {
   Tensor Input(const std::string& name, DType dtype, const Shape& shape, const Sources& sources);
   // The closure's tensors inside, in their order. Called once, after the inputs for states.
   std::vector<Tensor> Capture();
+  // The run state around the region; captured when its builder is first asked for one.
+  RunState CaptureRunState();
   const std::vector<NamedTensor>& inputs() const { return inputs_; }
-  // The operands of the inputs that Capture() made.
+  // The operands of the inputs that were captured.
   const std::vector<Tensor>& captured() const { return captured_; }
 
   struct Twin {

@@ -87,6 +87,18 @@ class Reads {
   std::unordered_map<const NodeProto*, std::vector<std::string_view>> last_;
 };
 
+// A node's hash, given that of the node around it: FNV-1a of its first output's name, then the finalizer of SplitMix64,
+// whose results are evenly distributed.
+uint64_t HashWithin(uint64_t around, const NodeProto& node) {
+  uint64_t hash = around ^ 0xcbf29ce484222325;
+  for (char c : node.outputs.empty() ? std::string_view() : node.outputs[0]) {
+    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  }
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
 // Calls `body`; errors without a node name `label`.
 template <typename Body>
 auto At(const std::string& label, Body body) {
@@ -314,9 +326,12 @@ Tensors GraphImporter::ImportNode(const NodeProto& node, Tensors inputs, const O
                             " nodes");
     }
     if (depth > kMaxNesting) Fail("graphs and functions nest deeper than " + std::to_string(kMaxNesting));
+    const uint64_t around = std::exchange(model_.node_hash, HashWithin(model_.node_hash, node));
     const auto function = model_.functions.find({node.domain, node.op_type});
-    if (function != model_.functions.end()) return CallFunction(*function->second, node, inputs, opsets, depth);
-    return CallOperator(node, std::move(inputs), opsets, scope, depth);
+    Tensors outputs = function != model_.functions.end() ? CallFunction(*function->second, node, inputs, opsets, depth)
+                                                         : CallOperator(node, std::move(inputs), opsets, scope, depth);
+    model_.node_hash = around;
+    return outputs;
   });
 }
 

@@ -2,6 +2,7 @@
 #ifndef TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_
 #define TAILOR_BINDINGS_ONNX_GRAPH_IMPORTER_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,9 @@ struct ModelImport {
   std::map<FunctionKey, const FunctionProto*> functions;
   int subgraphs = 0;  // made so far
   int64_t nodes = 0;  // imported so far
+  // Of the node that is imported: from the names of its first output and of the nodes around it. It depends neither on
+  // other nodes nor on options.
+  uint64_t node_hash = 0;
 };
 
 // Imports into one builder: the model's graph, or a region's.

@@ -16,6 +16,7 @@ constexpr std::span<const OperatorRow> (*kFamilies[])() = {
     QuantizationOperators,
     ShapeOperators,
     FillOperators,
+    RandomOperators,
     SliceOperators,
     PadOperators,
     IndexingOperators,

@@ -41,6 +41,7 @@ std::span<const OperatorRow> ActivationOperators();
 std::span<const OperatorRow> QuantizationOperators();
 std::span<const OperatorRow> ShapeOperators();
 std::span<const OperatorRow> FillOperators();
+std::span<const OperatorRow> RandomOperators();
 std::span<const OperatorRow> SliceOperators();
 std::span<const OperatorRow> PadOperators();
 std::span<const OperatorRow> IndexingOperators();

@@ -245,37 +245,6 @@ Tensors Identity(const Node& node) { return {node[0]}; }
 // Whether there is an operand. One that is not a tensor is refused where it is made.
 Tensors OptionalHasElement(const Node& node) { return {node.builder().Scalar(DType::kBool, node[0] ? 1 : 0)}; }
 
-// x, and the mask that keeps all of it.
-Tensors Kept(const Node& node, DType mask) {
-  const Tensor& x = node[0];
-  Tensors out = {x};
-  if (node.WantsOutput(1)) out.push_back(Broadcast(node.builder().Scalar(mask, 1), x.shape()));
-  return out;
-}
-
-[[noreturn]] void FailForRandom() { Unsupported("training mode draws random numbers"); }
-
-Tensors Dropout(const Node& node) {
-  const auto is_zero = [&](const Tensor& x) {
-    const auto number = OnlyNumber(x);
-    if (!number) node.DependsOnData(x, "whether elements are dropped");
-    return *number == 0;
-  };
-  const Tensor &ratio = node[1], &training = node[2];
-  const bool trains = training && !is_zero(training);
-  if (trains && (!ratio || !is_zero(ratio))) FailForRandom();
-  return Kept(node, DType::kBool);
-}
-
-// From opset 7 to 11. The mask has the type of x before opset 10.
-Tensors DropoutInference(const Node& node) { return Kept(node, node.opset() < 10 ? node[0].dtype() : DType::kBool); }
-
-// Before opset 7.
-Tensors DropoutByAttributes(const Node& node) {
-  if (!node.Flag("is_test") && node.Float("ratio") != 0.0) FailForRandom();
-  return Kept(node, node[0].dtype());
-}
-
 constexpr auto kMoves = OperatorRow::Narrow::kMoves, kReads = OperatorRow::Narrow::kReads;
 
 constexpr OperatorRow kRows[] = {
@@ -310,9 +279,6 @@ constexpr OperatorRow kRows[] = {
     {"", "Cosh", 9, "input", "output", "", WideFormula<Cosh>},
     {"", "Div", 6, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kDiv>},
     {"", "Div", 7, "A B", "C", "", ElementOp<BinaryOp::kDiv>},
-    {"", "Dropout", 6, "data", "output mask?", "is_test:int=0 ratio:float=0.5", DropoutByAttributes},
-    {"", "Dropout", 7, "data", "output mask?", "ratio:float=0.5", DropoutInference},
-    {"", "Dropout", 12, "data ratio? training_mode?", "output mask?", "seed:int", Dropout},
     {"", "Equal", 1, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kEq>},
     {"", "Equal", 7, "A B", "C", "", ElementOp<BinaryOp::kEq>},
     {"", "Erf", 9, "input", "output", "", Formula<ErrorFunction>},

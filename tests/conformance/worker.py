@@ -51,7 +51,7 @@ def run(name, directory, rtol, atol):
         return status, f"compiling: {error.message}", []
     got = outputs(executable, inputs)
     for output, array in wanted.items():
-        reason = cases.difference(output, got[output], array, rtol, atol)
+        reason = cases.difference(output, got[output], array, rtol, atol, values=not cases.draws(name))
         if reason:
             return "failed", reason, fixed
     return "passed", "", fixed

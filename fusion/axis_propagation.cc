@@ -161,17 +161,27 @@ struct Walk {
     NodeUse& old = use[id];
     if (old.kind == NodeUse::Kind::kNone) {
       old = added;
-    } else if (old.kind != NodeUse::Kind::kAligned || old != added) {
+    } else if (old != added) {
       old = {NodeUse::Kind::kMany, {}};
     }
   }
 
-  NodeUse Through(NodeId id, const NodeUse& u, const OperandMap& map) const {
+  // Whether each element of `id` reads the element of the operand with its own index.
+  bool SameIndex(NodeId id, int operand, const OperandMap& map) const {
+    const Node& node = graph().node(id);
+    if (graph().type(node.operands[operand]).shape != node.results[0].shape) return false;
+    for (int d = 0; d < static_cast<int>(map.dims.size()); ++d) {
+      if (map.dims[d] != d && map.dims[d] != kUnitDim) return false;
+    }
+    return true;
+  }
+
+  NodeUse Through(NodeId id, int operand, const NodeUse& u, const OperandMap& map) const {
     using Kind = NodeUse::Kind;
     if (u.kind == Kind::kMany) return {Kind::kMany, {}};
     if (u.kind == Kind::kOnce || !map.aligned()) {
-      bool many = map.replicates || Replicated(u);
-      return {many ? Kind::kMany : Kind::kOnce, {}};
+      if (map.replicates || Replicated(u)) return {Kind::kMany, {}};
+      return u.kind == Kind::kOnce && SameIndex(id, operand, map) ? u : NodeUse{Kind::kOnce, {}, id, operand};
     }
     NodeUse result{Kind::kAligned, {}};
     for (size_t d = 0; d < map.dims.size(); ++d) {
@@ -195,7 +205,7 @@ struct Walk {
       if (!InGroup(operand)) continue;
       const OperandMap& map = hints.map(id, i);
       for (const auto& [a, b] : map.unproved) unproved[operand] = UnequalDimSizes(graph(), a, b);
-      Combine(operand, Through(id, u, map));
+      Combine(operand, Through(id, i, u, map));
     }
     return absl::OkStatus();
   }

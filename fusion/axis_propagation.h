@@ -21,6 +21,9 @@ struct NodeUse {
   };
   Kind kind = Kind::kNone;
   std::vector<int> axes;  // kAligned: per dim, the axis or kUnitDim
+  // kOnce: the index is that of this node's operand. Readers of one index share it.
+  NodeId view = -1;
+  int operand = 0;
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 

@@ -121,6 +121,48 @@ graph @g(%x: f32[B, 12, S]) {
 )");
 }
 
+TEST(FuseElementwise, ReadersAtOneIndexShareIt) {
+  EXPECT_EQ(Loops(R"(
+graph @g(%x: f32[A, B]) {
+  %e = exp %x
+  %t = tanh %e
+  %d = div %e, %t
+  %r = reshape %d {shape = [A*B]}
+  %y = neg %r
+  return %y
+})"),
+            R"(g0 loop [A*B] in(%x) out(%y) { %e = exp %x; %t = tanh %e; %d = div %e, %t; %r = reshape %d; %y = neg %r }
+)");
+}
+
+TEST(FuseElementwise, ReadersAtTwoIndicesDoNot) {
+  EXPECT_EQ(Loops(R"(
+graph @g(%x: f32[N]) {
+  %e = exp %x
+  %a = slice %e {starts = [0], sizes = [N - 1]}
+  %b = slice %e {starts = [1], sizes = [N - 1]}
+  %y = sub %a, %b
+  return %y
+})"),
+            R"(g0 loop [N] in(%x) out(%e) { %e = exp %x }
+g1 loop [N - 1] in(%e) out(%y) { %a = slice %e; %b = slice %e; %y = sub %a, %b }
+refused %e -> %y in fuse-elementwise: %e (exp) would be computed again for many readers
+)");
+  EXPECT_EQ(Loops(R"(
+graph @g(%x: f32[N, N]) {
+  %e = exp %x
+  %t = transpose %e {permutation = [1, 0]}
+  %a = add %e, %t
+  %r = reshape %a {shape = [N*N]}
+  %y = neg %r
+  return %y
+})"),
+            R"(g0 loop [N, N] in(%x) out(%e) { %e = exp %x }
+g1 loop [N*N] in(%e) out(%y) { %t = transpose %e; %a = add %e, %t; %r = reshape %a; %y = neg %r }
+refused %e -> %a in fuse-elementwise: %e (exp) would be computed again for many readers
+)");
+}
+
 TEST(FuseElementwise, OnlyOneDomain) {
   EXPECT_EQ(Loops(R"(
 graph @g(%x: f32[N, 8]) {

@@ -1,6 +1,6 @@
 #include "bindings/frontend/random.h"
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings/frontend/error.h"
@@ -136,11 +136,12 @@ std::array<Tensor, 4> Philox(const std::array<Tensor, 4>& counter, const Tensor&
 }
 
 RunState AppendRunState(Builder& builder) {
+  constexpr std::string_view kOperator = "tailor.run_state";
+  const tailor_dim size = builder.dims().Handle(2);
+  const tailor_custom_result seed_and_run = {&size, 1, TAILOR_U64, -1};
   const Tensor both = builder.Append({}, [&](tailor_value* out) {
-    static constexpr uint64_t kNone[2] = {0, 0};
-    const int64_t shape[] = {2};
-    return tailor_graph_constant(builder.graph(), "", 0, TAILOR_U64, shape, 1, kNone, sizeof(kNone), nullptr, nullptr,
-                                 out);
+    return tailor_graph_custom(builder.graph(), kOperator.data(), kOperator.size(), nullptr, 0, &seed_and_run, 1,
+                               nullptr, out);
   });
   return {EntryOf(both, 0), EntryOf(both, 1)};
 }

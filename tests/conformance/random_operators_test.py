@@ -3,6 +3,7 @@
 TAILOR_TEST_DEVICE says where they run (tests/support/devices.py)."""
 import math
 import os
+import tempfile
 import unittest
 
 import numpy
@@ -93,6 +94,13 @@ def distance(sample, distribution):
     return max(numpy.abs(exact - steps[1:]).max(), numpy.abs(exact - steps[:-1]).max()) * math.sqrt(sample.size)
 
 
+def seeded(executable, seed=0, **options):
+    """A session whose runs are numbered from 0."""
+    session = executable.session(**options)
+    session.set_seed(seed)
+    return session
+
+
 LIKELY = 1.95  # distances that one sample in a thousand exceeds
 gaussian = numpy.vectorize(lambda x: 0.5 * math.erfc(-x / math.sqrt(2)))
 
@@ -105,8 +113,8 @@ class RandomTest(unittest.TestCase):
         return devices.compiled(graph)
 
     def first(self, *arguments, inputs_of_run=None, **options):
-        """The outputs of the first run."""
-        return self.compiled(*arguments, **options).run(**inputs_of_run or {})
+        """The outputs of the first run with the seed 0."""
+        return seeded(self.compiled(*arguments, **options)).run(**inputs_of_run or {})
 
     def same(self, got, wanted):
         self.assertEqual((got.dtype, got.shape), (wanted.dtype, wanted.shape))
@@ -190,7 +198,7 @@ class NumbersTest(RandomTest):
         executable = self.compiled(nodes, [("x", FLOAT, ["a", "b"]), ("i", INT64, ["a"])],
                                    [("u", FLOAT), ("n", FLOAT), ("d", DOUBLE)])
         for a, b in ((3, 5), (1, 1), (64, 33), (0, 5), (3, 0)):
-            u, n, d = executable.session().run(x=numpy.full((a, b), numpy.nan, numpy.float32),
+            u, n, d = seeded(executable).run(x=numpy.full((a, b), numpy.nan, numpy.float32),
                                                i=numpy.zeros(a, numpy.int64))
             self.same(u, uniform(1.0, a * b).reshape(a, b))
             self.same(n, normal(2.0, a * b).reshape(a, b))
@@ -215,7 +223,7 @@ class NumbersTest(RandomTest):
         for target in targets:
             executable = graph.compile(target)
             for threads in (1, 2):
-                for got, numbers in zip(executable.session(threads=threads).run(x=x), wanted):
+                for got, numbers in zip(seeded(executable, threads=threads).run(x=x), wanted):
                     self.same(got, numbers)
 
 
@@ -265,7 +273,7 @@ class BernoulliTest(RandomTest):
             executable = self.compiled([node("Bernoulli", ["x"], ["y"], seed=1.0)], [("x", dtype, ["n"])],
                                        [("y", dtype)])
             x = numpy.linspace(0, 1, 1001).astype(array_type)
-            y, = executable.run(x=x)
+            y, = seeded(executable).run(x=x)
             self.same(y, happens(x.astype(numpy.float64), 1.0, x.size).astype(array_type))
 
     def test_what_is_no_probability(self):
@@ -376,7 +384,7 @@ class DropoutTest(RandomTest):
         executable = self.compiled(self.dropout(seed=5), [("x", FLOAT, ["a", "b"]), ("ratio", FLOAT, []),
                                                           ("training", BOOL, [])], self.OUTPUTS)
         for training, ratio in ((True, 0.3), (True, 0.0), (True, 1.0), (False, 0.3), (False, 1.0)):
-            y, mask = executable.session().run(x=x, ratio=numpy.float32(ratio), training=numpy.asarray(training))
+            y, mask = seeded(executable).run(x=x, ratio=numpy.float32(ratio), training=numpy.asarray(training))
             if training and 0 < ratio < 1:
                 self.check(x, y, mask, ratio, 5)
             elif training and ratio == 1:
@@ -452,7 +460,7 @@ class NodesTest(RandomTest):
                                                     [node("RandomUniform", [], ["r"], shape=[100])],
                                                     [helper.make_opsetid("", 22)]))
         proto.opset_import.append(helper.make_opsetid("own", 1))
-        a, b = devices.compiled(tailor.onnx.load(proto)).run()
+        a, b = seeded(devices.compiled(tailor.onnx.load(proto))).run()
         self.assertFalse(numpy.isin(a, b).any())
 
     def test_iterations_of_a_loop_differ(self):
@@ -460,9 +468,9 @@ class NodesTest(RandomTest):
             loop = looped([node("Identity", ["going"], ["on"]), node("RandomUniform", [], ["r"], shape=[50], **attributes)],
                           [], [("r", FLOAT)])
             executable = self.compiled([node("Loop", ["n", ""], ["y"], body=loop)], [("n", INT64, [])])
-            y, = executable.run(n=numpy.asarray(40))
+            y, = seeded(executable).run(n=numpy.asarray(40))
             self.assertGreater(numpy.unique(y).size, 1990)  # of 2^24 numbers some meet
-            self.same(executable.session().run(n=numpy.asarray(4))[0], y[:4])
+            self.same(seeded(executable).run(n=numpy.asarray(4))[0], y[:4])
 
     def test_iterations_of_nested_loops_differ(self):
         inner = looped([node("Identity", ["going"], ["on"]), node("RandomUniform", [], ["r"], shape=[5])], [],
@@ -506,11 +514,78 @@ class NodesTest(RandomTest):
                                        [("c", BOOL, []), ("x", FLOAT, [4, 2])], initializers=[("four", numpy.asarray(4))])
             for taken, nodes in ((True, then_nodes), (False, else_nodes)):
                 x = numpy.full((4, 2), -1, numpy.float32)
-                y, = executable.run(c=numpy.asarray(taken), x=x)
+                y, = seeded(executable).run(c=numpy.asarray(taken), x=x)
                 if nodes is keeps:
                     self.same(y, x)
                 else:
                     self.assertEqual(numpy.unique(y[y >= 0]).size, 8)
+
+
+class RunsTest(RandomTest):
+    """What repeated runs give."""
+    NODES = [node("RandomUniform", [], ["own"], shape=[64], seed=3.0), node("RandomUniform", [], ["drawn"], shape=[64])]
+    OUTPUTS = [("own", FLOAT), ("drawn", FLOAT)]
+
+    def setUp(self):
+        self.graph = tailor.onnx.load(model(self.NODES, [], self.OUTPUTS, opset=22))
+
+    def sequence(self, session, count=4):
+        """own and drawn of each run."""
+        return [numpy.stack(outputs) for outputs in zip(*(session.run() for _ in range(count)))]
+
+    def test_runs_are_numbered(self):
+        own, drawn = self.sequence(seeded(devices.compiled(self.graph)))
+        self.same(own, numpy.stack([uniform(3.0, 64, run=run) for run in range(4)]))
+        self.assertEqual(numpy.unique(drawn).size, 4 * 64)
+
+    def test_seeds_of_sessions(self):
+        executable = devices.compiled(self.graph)
+        first, again, other = (self.sequence(seeded(executable, seed)) for seed in (7, 7, 2**64 - 1))
+        for a, b in zip(first, again):
+            self.same(a, b)
+        self.same(other[0], first[0])
+        self.assertFalse(numpy.isin(other[1], first[1]).any())
+
+    def test_a_seed_begins_the_sequence_again(self):
+        session = seeded(devices.compiled(self.graph), 7)
+        first = self.sequence(session)
+        session.set_seed(7)
+        for a, b in zip(self.sequence(session), first):
+            self.same(a, b)
+
+    def test_seeds_that_are_none(self):
+        session = devices.compiled(self.graph).session()
+        for seed in (-1, 2**64):
+            with self.assertRaisesRegex(OverflowError, "seed"):
+                session.set_seed(seed)
+
+    def test_without_a_seed(self):
+        """Sessions of one executable share the numbers of runs; another executable has another seed."""
+        executable = devices.compiled(self.graph)
+        sessions = [executable.session() for _ in range(2)]
+        own, drawn = (numpy.concatenate(parts) for parts in zip(*(self.sequence(session, 2) for session in sessions)))
+        self.same(own, numpy.stack([uniform(3.0, 64, run=run) for run in range(4)]))
+        self.assertEqual(numpy.unique(drawn).size, 4 * 64)
+        other = self.sequence(devices.compiled(self.graph).session())
+        self.same(other[0], own)
+        self.assertFalse(numpy.isin(other[1], drawn).any())
+
+    def test_iterations_of_each_run(self):
+        loop = looped([node("Identity", ["going"], ["on"]), node("RandomUniform", [], ["r"], shape=[8], seed=1.0)], [],
+                      [("r", FLOAT)])
+        session = seeded(self.compiled([node("Loop", ["n", ""], ["y"], body=loop)], [("n", INT64, [])]))
+        y = numpy.stack([session.run(n=numpy.asarray(6))[0] for _ in range(5)])
+        self.assertEqual(numpy.unique(y).size, 5 * 6 * 8)
+
+    def test_saved_artifacts(self):
+        if EMULATED:
+            self.skipTest("the artifact is for the host's CPU")
+        executable = self.graph.compile()
+        with tempfile.TemporaryDirectory() as folder:
+            executable.save(f"{folder}/random.tlr")
+            loaded = tailor.load(f"{folder}/random.tlr")
+            for a, b in zip(self.sequence(seeded(loaded, 5)), self.sequence(seeded(executable, 5))):
+                self.same(a, b)
 
 
 class ErrorsTest(RandomTest):

@@ -10,6 +10,7 @@ from torchvision.models.googlenet import BasicConv2d, Inception, InceptionAux
 from torchvision.models.squeezenet import Fire
 
 from catalog import image, image_shapes, model
+from dense import NarrowResNet
 from weights import randomize
 
 _CLASSES = 10
@@ -87,6 +88,31 @@ def densenet(narrow):
         return models.DenseNet(growth_rate=4, block_config=(2, 3, 3, 2), num_init_features=8, bn_size=2,
                                num_classes=_CLASSES)
     return models.densenet121(weights=None)
+
+
+@_classifier("resnet", 33)
+def resnet(narrow):
+    if not narrow:
+        return models.resnet50(weights=None)
+    module = NarrowResNet()
+    module.fc = nn.Linear(2048 // NarrowResNet.SHARE, _CLASSES)
+    return module
+
+
+@_classifier("mobilenet_v3", 33)
+def mobilenet_v3(narrow):
+    if not narrow:
+        return models.mobilenet_v3_small(weights=None)
+    settings, _ = models.mobilenetv3._mobilenet_v3_conf("mobilenet_v3_small", width_mult=0.1)
+    return models.MobileNetV3(settings, last_channel=64, num_classes=_CLASSES)
+
+
+@_classifier("efficientnet", 33)
+def efficientnet(narrow):
+    if not narrow:
+        return models.efficientnet_b0(weights=None)
+    settings, _ = models.efficientnet._efficientnet_conf("efficientnet_b0", width_mult=0.1, depth_mult=0.3)
+    return models.EfficientNet(settings, dropout=0.2, num_classes=_CLASSES)
 
 
 @_classifier("regnet", 33)

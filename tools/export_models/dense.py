@@ -1,4 +1,4 @@
-"""Models whose outputs are maps: a feature pyramid and a U-Net, both with dynamic sizes."""
+"""Models whose outputs are maps: a feature pyramid, a U-Net and DeepLabV3, with dynamic sizes."""
 import collections
 
 import torch
@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional
 from torchvision import models, ops
 from torchvision.models import resnet
+from torchvision.models.segmentation import deeplabv3
 
 from catalog import image, image_shapes, model
 from weights import randomize
@@ -15,8 +16,8 @@ class NarrowResNet(models.ResNet):
     """A ResNet of bottlenecks, one a stage, with a share of the channels after the stem."""
     SHARE = 32
 
-    def __init__(self):
-        super().__init__(resnet.Bottleneck, [1, 1, 1, 1], num_classes=1)
+    def __init__(self, **options):
+        super().__init__(resnet.Bottleneck, [1, 1, 1, 1], num_classes=1, **options)
         self.fc = nn.Identity()
 
     def _make_layer(self, block, planes, *arguments, **options):
@@ -82,3 +83,26 @@ class UNet(nn.Module):
 def unet(width):
     channels = (8, 8, 16, 16, 16) if width == "narrow" else (64, 128, 256, 512, 1024)
     return randomize(UNet(channels, 5)), [image()]
+
+
+class _DeepLab(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, image):
+        return self.inner(image)["out"]
+
+
+@model("deeplab_v3", "batch height width", (2, 96, 128), image_shapes(33))
+def deeplab_v3(width):
+    """The last two stages of the backbone are dilated instead of strided; the head's rates exceed most maps."""
+    if width == "real":
+        module = models.segmentation.deeplabv3_resnet50(weights=None, weights_backbone=None)
+        return randomize(_DeepLab(module)), [image()]
+    body = NarrowResNet(replace_stride_with_dilation=[False, True, True])
+    backbone = models._utils.IntermediateLayerGetter(body, {"layer4": "out"})
+    pyramid = deeplabv3.ASPP(2048 // NarrowResNet.SHARE, [12, 24, 36], 8)
+    head = nn.Sequential(pyramid, nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+                         nn.Conv2d(8, 5, 1))
+    return randomize(_DeepLab(models.segmentation.DeepLabV3(backbone, head))), [image()]

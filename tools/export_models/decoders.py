@@ -81,3 +81,43 @@ def qwen2(narrow):
     config = transformers.Qwen2Config(**sizes)  # else Qwen2-0.5B
     return (transformers.Qwen2ForCausalLM(config), config.num_key_value_heads,
             config.hidden_size // config.num_attention_heads)
+
+
+@_cached("gemma2")
+def gemma2(narrow):
+    """Scores and logits bounded by tanh; all layers attend to all tokens."""
+    sizes = dict(_NARROW, head_dim=8) if narrow else dict(hidden_size=576, intermediate_size=1536, num_hidden_layers=12,
+                                                          num_attention_heads=4, num_key_value_heads=2)
+    layers = ["full_attention"] * sizes["num_hidden_layers"]
+    config = transformers.Gemma2Config(**sizes, layer_types=layers)
+    return transformers.Gemma2ForCausalLM(config), config.num_key_value_heads, config.head_dim
+
+
+@_cached("gptj")
+def gptj(narrow):
+    """Rotary positions on interleaved pairs, for a part of each head."""
+    if narrow:
+        config = transformers.GPTJConfig(vocab_size=_VOCABULARY, n_positions=64, n_embd=32, n_layer=2, n_head=4,
+                                         rotary_dim=4, bos_token_id=0, eos_token_id=1)
+    else:
+        config = transformers.GPTJConfig(n_embd=768, n_layer=12, n_head=12)
+    return transformers.GPTJForCausalLM(config), config.n_head, config.n_embd // config.n_head
+
+
+@_cached("bloom")
+def bloom(narrow):
+    """Biases that fall with distance (ALiBi)."""
+    config = transformers.BloomConfig(hidden_size=1024, n_layer=24, n_head=16)  # bloom-560m
+    if narrow:
+        config = transformers.BloomConfig(vocab_size=_VOCABULARY, hidden_size=32, n_layer=2, n_head=4)
+    return transformers.BloomForCausalLM(config), config.n_head, config.hidden_size // config.n_head
+
+
+@_cached("falcon")
+def falcon(narrow):
+    """One head of keys and values; attention and feed-forward in parallel."""
+    sizes = dict(vocab_size=_VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                 max_position_embeddings=64) if narrow else dict(hidden_size=768, num_hidden_layers=12,
+                                                                 num_attention_heads=12)
+    config = transformers.FalconConfig(**sizes, multi_query=True)
+    return transformers.FalconForCausalLM(config), 1, config.head_dim

@@ -1,7 +1,8 @@
-"""Models whose outputs are maps: a feature pyramid, a U-Net and DeepLabV3, with dynamic sizes."""
+"""Models whose outputs are maps, with dynamic sizes: a feature pyramid, U-Net, DeepLabV3 and SegFormer."""
 import collections
 
 import torch
+import transformers
 from torch import nn
 from torch.nn import functional
 from torchvision import models, ops
@@ -106,3 +107,21 @@ def deeplab_v3(width):
     head = nn.Sequential(pyramid, nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
                          nn.Conv2d(8, 5, 1))
     return randomize(_DeepLab(models.segmentation.DeepLabV3(backbone, head))), [image()]
+
+
+class _Segformer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.inner = transformers.SegformerForSemanticSegmentation(config)
+
+    def forward(self, image):
+        return self.inner(image).logits
+
+
+@model("segformer", "batch height width", (2, 96, 128), image_shapes(33))
+def segformer(width):
+    config = transformers.SegformerConfig()  # mit-b0
+    if width == "narrow":
+        config = transformers.SegformerConfig(hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1],
+                                              num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)
+    return randomize(_Segformer(config)), [image()]

@@ -1,5 +1,5 @@
 """Detectors: their networks with free sizes ("retinanet", "ssdlite"), whole ("_whole": one image, with resizing, boxes
-and suppression; dynamo refuses its data-dependent sizes), and DETR."""
+and suppression; dynamo refuses its data-dependent sizes), Faster R-CNN, and three forms of DETR."""
 import functools
 from unittest import mock
 
@@ -129,3 +129,47 @@ def detr(width):
         config = transformers.DetrConfig(use_timm_backbone=False,
                                          backbone_config=transformers.ResNetConfig(out_features=stages[-1:]))
     return randomize(_Detr(config)), [image(), Input("mask", "int64", ("batch", "height", "width"), "ones")]
+
+
+class _Boxes(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, image):
+        found = self.inner(image)
+        return found.logits, found.pred_boxes
+
+
+def _sizes_of_detr(width):
+    return dict(num_queries=7, d_model=32, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+                decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, num_labels=_CLASSES,
+                num_feature_levels=3) if width == "narrow" else {}
+
+
+# Of a map with one row or column, the legacy export divides 0 by 0.
+@model("deformable_detr", "batch height width", (2, 128, 192), image_shapes(65), exporters=("legacy",))
+def deformable_detr(width):
+    """Attention that samples a few places of each map."""
+    stages = ["stage2", "stage3", "stage4"]
+    narrow = dict(embedding_size=8, hidden_sizes=[8, 8, 8, 16], depths=[1, 1, 1, 1]) if width == "narrow" else {}
+    config = transformers.DeformableDetrConfig(use_timm_backbone=False, **_sizes_of_detr(width),
+                                               backbone_config=transformers.ResNetConfig(out_features=stages, **narrow))
+    return randomize(_Boxes(transformers.DeformableDetrForObjectDetection(config))), [image()]
+
+
+@model("rt_detr", "batch height width", (2, 96, 128),
+       ((1, 64, 64), (1, 64, 96), (2, 96, 64), (3, 64, 96), (5, 64, 64), (1, 64, 224), (2, 160, 128), (1, 256, 224)))
+def rt_detr(width):
+    """The queries are the places of the image with the highest scores."""
+    config = transformers.RTDetrConfig(num_denoising=0)
+    if width == "narrow":
+        stages = ["stage2", "stage3", "stage4"]
+        backbone = transformers.RTDetrResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 8, 16], depths=[1, 1, 1, 1],
+                                                   layer_type="basic", out_features=stages)
+        config = transformers.RTDetrConfig(backbone_config=backbone, encoder_in_channels=[8, 8, 16],
+                                           encoder_hidden_dim=8, encoder_ffn_dim=16, encoder_attention_heads=2,
+                                           d_model=8, num_queries=7, decoder_in_channels=[8, 8, 8], decoder_ffn_dim=16,
+                                           decoder_attention_heads=2, decoder_layers=2, num_denoising=0,
+                                           num_labels=_CLASSES)
+    return randomize(_Boxes(transformers.RTDetrForObjectDetection(config))), [image()]

@@ -84,6 +84,44 @@ def albert(width):
     return randomize(_Pooled(transformers.AlbertModel(config))), _typed_text(config.vocab_size)
 
 
+@model("convbert", "batch sequence", (2, 12), token_shapes())
+def convbert(width):
+    """Attention beside convolutions whose kernels depend on the tokens."""
+    config = transformers.ConvBertConfig()  # convbert-base
+    if width == "narrow":
+        config = transformers.ConvBertConfig(vocab_size=_VOCABULARY, embedding_size=16, hidden_size=32,
+                                             num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
+                                             max_position_embeddings=64, conv_kernel_size=3)
+    return randomize(_Hidden(transformers.ConvBertModel(config))), _text(config.vocab_size)
+
+
+@model("xlnet", "batch sequence", (2, 12), token_shapes(), exporters=("legacy",))
+def xlnet(width):
+    config = transformers.XLNetConfig()  # xlnet-large
+    if width == "narrow":
+        config = transformers.XLNetConfig(vocab_size=_VOCABULARY, d_model=32, n_layer=2, n_head=2, d_inner=48)
+    return randomize(_Hidden(transformers.XLNetModel(config))), _text(config.vocab_size)
+
+
+class _Mixed(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, input_ids):
+        return self.inner(input_ids=input_ids).last_hidden_state
+
+
+@model("fnet", "batch sequence", (2, 12), token_shapes(), exporters=("dynamo",))
+def fnet(width):
+    """Fourier transforms over tokens and channels instead of attention."""
+    config = transformers.FNetConfig()  # fnet-base
+    if width == "narrow":
+        config = transformers.FNetConfig(vocab_size=_VOCABULARY, hidden_size=32, num_hidden_layers=2,
+                                         intermediate_size=48, max_position_embeddings=64)
+    return randomize(_Mixed(transformers.FNetModel(config))), _text(config.vocab_size)[:1]
+
+
 def _t5_config(width):
     if width == "narrow":
         return transformers.T5Config(vocab_size=_VOCABULARY, d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2,

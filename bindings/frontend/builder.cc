@@ -16,6 +16,7 @@ struct Tensor::State {
   std::optional<Array> array;
   std::optional<std::vector<Element>> elements;
   std::vector<Element> parts;  // of a computed list, if they were asked for
+  std::optional<Quotient> quotient;
   std::string name;
   tailor_value value = 0;
   bool named = false;
@@ -45,6 +46,7 @@ const Shape& Tensor::shape() const { return state().shape; }
 int Tensor::rank() const { return static_cast<int>(state().shape.size()); }
 const Array* Tensor::array() const { return state().array ? &*state_->array : nullptr; }
 const std::vector<Element>* Tensor::elements() const { return state().elements ? &*state_->elements : nullptr; }
+const std::optional<Quotient>& Tensor::quotient() const { return state().quotient; }
 const std::string& Tensor::name() const { return state().name; }
 Narrow Tensor::narrow() const { return state().narrow; }
 const Sources& Tensor::sources() const { return *state().sources; }
@@ -71,6 +73,12 @@ void Tensor::SetName(const std::string& name) const {
 Tensor Tensor::With(Narrow narrow) const {
   Tensor out(std::make_shared<State>(state()));
   out.state_->narrow = narrow;
+  return out;
+}
+
+Tensor Tensor::With(const Quotient& quotient) const {
+  Tensor out(std::make_shared<State>(state()));
+  out.state_->quotient = quotient;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "bindings/frontend/evaluate.h"
 #include "bindings/frontend/fold.h"
 #include "bindings/frontend/ops.h"
+#include "bindings/frontend/quotient.h"
 
 namespace tailor::frontend {
 namespace {
@@ -67,13 +68,23 @@ tailor_status* AppendBinary(BinaryOp op, tailor_graph* graph, tailor_value lhs, 
   return kBinary[static_cast<size_t>(op)](graph, lhs, rhs, out);
 }
 
+namespace {
+
+Tensor WithQuotient(const Tensor& out, const std::optional<Quotient>& quotient) {
+  return quotient ? out.With(*quotient) : out;
+}
+
+}  // namespace
+
 Tensor Unary(UnaryOp op, const Tensor& x) {
   Builder& builder = x.builder();
   if (Takes(op, x.dtype())) {
     if (x.array() != nullptr) return builder.Constant(Evaluate(op, *x.array()));
     if (auto folded = FoldElements(op, x)) return *folded;
   }
-  return builder.Append({x}, [&](tailor_value* out) { return AppendUnary(op, builder.graph(), x.value(), out); });
+  const Tensor out =
+      builder.Append({x}, [&](tailor_value* out) { return AppendUnary(op, builder.graph(), x.value(), out); });
+  return WithQuotient(out, FoldQuotient(op, x));
 }
 
 Tensor Binary(BinaryOp op, const Operand& left, const Operand& right) {
@@ -87,8 +98,9 @@ Tensor Binary(BinaryOp op, const Operand& left, const Operand& right) {
     }
     if (auto folded = FoldElements(op, lhs, rhs)) return *folded;
   }
-  return builder.Append(
+  const Tensor out = builder.Append(
       {lhs, rhs}, [&](tailor_value* out) { return AppendBinary(op, builder.graph(), lhs.value(), rhs.value(), out); });
+  return WithQuotient(out, FoldQuotient(op, lhs, rhs));
 }
 
 Tensor Select(const Tensor& condition, const Operand& on_true, const Operand& on_false) {
@@ -118,9 +130,14 @@ Tensor Cast(const Tensor& x, DType dtype) {
     for (const Dim& dim : x.shape()) shape.push_back(dim.number());
     return builder.Of(*x.elements(), dtype, std::move(shape));
   }
-  return builder.Append({x}, [&](tailor_value* out) {
+  if (dtype == DType::kI64 || dtype == DType::kI32) {
+    std::vector<int64_t> ones(x.shape().size(), 1);
+    if (const auto dim = TruncatedQuotient(x)) return builder.Of({*dim}, dtype, std::move(ones));
+  }
+  const Tensor out = builder.Append({x}, [&](tailor_value* out) {
     return tailor_graph_cast(builder.graph(), x.value(), static_cast<int32_t>(dtype), out);
   });
+  return WithQuotient(out, FoldQuotientCast(x, dtype));
 }
 
 Tensor Bitcast(const Tensor& x, DType dtype) {

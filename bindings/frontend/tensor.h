@@ -19,6 +19,13 @@ namespace tailor::frontend {
 class Builder;
 struct Element;
 
+// dividend / divisor: what a computed f32 or f64 with one element is before it is rounded. Rounding leaves the integer
+// part as it is while f32 holds dividend and divisor, that is below 2^23; sizes beyond that are exact in the quotient.
+struct Quotient {
+  Dim dividend;
+  int64_t divisor = 1;
+};
+
 // Names of the model's inputs that a tensor's elements depend on.
 using Sources = std::set<std::string>;
 
@@ -39,6 +46,7 @@ class Tensor {
   const Array* array() const;
   // In row-major order; static shape; at least one is not a number.
   const std::vector<Element>* elements() const;
+  const std::optional<Quotient>& quotient() const;  // if it is known
   bool computed() const { return array() == nullptr && elements() == nullptr; }
 
   // The value in the graph. Constants and elements are appended when first asked for.
@@ -52,6 +60,7 @@ class Tensor {
 
   // Sets of a tensor that nobody else has yet.
   Tensor With(Narrow narrow) const;
+  Tensor With(const Quotient& quotient) const;
   Tensor WithSources(const Sources& sources) const;
 
  private:

@@ -118,7 +118,9 @@ Dim CountOfRange(const Tensor& start, const Tensor& limit, const Tensor& delta) 
     }
     const auto wide = [](const Tensor& x) { return Cast(x, DType::kF64); };
     const Tensor count = Ceil((wide(limit) - wide(start)) / wide(delta));
-    return builder.DimOf(Cast(Max(count, 0.0), DType::kI64));
+    const Tensor whole = Cast(Max(count, 0.0), DType::kI64);
+    const auto known = builder.KnownElements(whole);
+    return builder.DimOf(known ? known->at(0) : Element(whole));
   }
   const auto first = builder.KnownElements(start), last = builder.KnownElements(limit),
              step = builder.KnownElements(delta);

@@ -70,11 +70,12 @@ struct Image {
 
 Tensor NumberLike(const Tensor& other, const Dim& dim) { return Cast(other.builder().Number(dim), other.dtype()); }
 
-// [-1, 1] as a place on an axis.
+// [-1, 1] as a place on an axis. With padding by the border, places far beyond it are moved near: their weights would
+// be lost in rounding. The support of kernels is 2 at most.
 Tensor Denormalized(const Sampling& sampling, const Tensor& place, const Dim& size) {
   const Tensor count = NumberLike(place, size);
-  if (sampling.corners) return (place + 1.0) * ((count - 1.0) * 0.5);
-  return ((place + 1.0) * count - 1.0) * 0.5;
+  const Tensor out = sampling.corners ? (place + 1.0) * ((count - 1.0) * 0.5) : ((place + 1.0) * count - 1.0) * 0.5;
+  return sampling.padding == "border" ? Max(Min(out, count + 1.0), -2.0) : out;
 }
 
 // An index beyond the border mirrored back, as often as it takes.

@@ -124,6 +124,58 @@ class ExtentsOfInputsTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertNotIn(" bind ", tailor.onnx.load(folder / f"{name}.onnx").text)
 
+    def check_size(self, nodes, constants, expected):
+        """`size`, an i64 of rank 0 that the nodes compute from the f32 `f` of dim d1, is expected(d1)."""
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "one"], ["n"]),
+                 node("Cast", ["n"], ["f"], to=TensorProto.FLOAT), *nodes, node("Unsqueeze", ["size", "first"], ["to"]),
+                 node("ConstantOfShape", ["to"], ["y"])]
+        constants = [(name, numpy.float32(value)) for name, value in constants.items()]
+        self.check(nodes, [("one", ints(1)[0]), ("first", ints(0)), *constants],
+                   lambda x: numpy.zeros(expected(x.shape[1]), numpy.float32),
+                   [(1, n) for n in (1, 2, 5, 6, 7, 49, 100)])
+
+    def test_sizes_rounded_in_floating_point(self):
+        """Sizes as exporters round them."""
+        node = helper.make_node
+        integer = lambda of: node("Cast", [of], ["size"], to=TensorProto.INT64)
+        divide = node("Div", ["f", "a"], ["q"])
+        for wanted, constants, nodes in (
+                (lambda n: -(-n // 4) * 4, {"a": 4.0}, [divide, node("Ceil", ["q"], ["c"]),
+                                                        node("Mul", ["c", "a"], ["m"]), integer("m")]),
+                (lambda n: n // 49, {"a": 49.0}, [divide, node("Floor", ["q"], ["m"]), integer("m")]),
+                (lambda n: n // 3, {"a": 3.0}, [divide, integer("q")]),
+                (lambda n: -(-(n + 3) // 3), {"a": 3.0, "b": 1.0},
+                 [divide, node("Add", ["q", "b"], ["p"]), node("Ceil", ["p"], ["m"]), integer("m")]),
+                (lambda n: max(n // 2, 3), {"a": 0.5, "b": 3.0},
+                 [node("Mul", ["a", "f"], ["p"]), node("Floor", ["p"], ["r"]), node("Max", ["r", "b"], ["m"]),
+                  integer("m")]),
+                (lambda n: 8 * n - 1, {"a": 0.125, "b": 1.0},
+                 [divide, node("Sub", ["q", "b"], ["m"]), integer("m")]),
+                (lambda n: n * n, {}, [node("Mul", ["f", "f"], ["m"]), integer("m")])):
+            with self.subTest([each.op_type for each in nodes]):
+                self.check_size(nodes, constants, wanted)
+
+    def test_range_in_floating_point(self):
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "one"], ["n"]),
+                 node("Cast", ["n"], ["f"], to=TensorProto.FLOAT), node("Range", ["start", "f", "step"], ["y"])]
+        for start, step in ((0.0, 1.0), (1.0, 2.0)):
+            self.check(nodes, [("one", ints(1)[0]), ("start", numpy.float32(start)), ("step", numpy.float32(step))],
+                       lambda x: numpy.arange(start, x.shape[1], step, numpy.float32), [(1, n) for n in (1, 2, 5, 8)])
+
+    def test_quotients_that_round_twice_are_computed(self):
+        """n / 49 * 49 in f32 may lie below n: the graph computes it as onnxruntime does."""
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"]), node("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+                 node("Div", ["f", "a"], ["q"]), node("Mul", ["q", "a"], ["m"]),
+                 node("Cast", ["m"], ["y"], to=TensorProto.INT64)]
+        proto = model(nodes, [("x", TensorProto.FLOAT, ["n"])], [("y", TensorProto.INT64)], [("a", numpy.float32(49))])
+        executable = tailor.onnx.load(proto).compile()
+        for n in range(1, 200):
+            wanted = int(numpy.float32(n) / numpy.float32(49) * numpy.float32(49))
+            self.assertEqual(executable.run(numpy.zeros(n, numpy.float32))[0].tolist(), [wanted])
+
     def test_remainder_by_an_extent(self):
         """torch.roll by 3, as exporters write it."""
         node = helper.make_node

@@ -142,6 +142,18 @@ class AffineGridTest(OperatorTest):
             numpy.testing.assert_array_equal(whole.run(theta[:1])[0], executable.run(**cases[0])[0])
 
 
+class GridSampleTest(OperatorTest):
+    def test_places_far_beyond_the_border(self):
+        """They are places at the border; onnxruntime converts them to integers, which has no meaning."""
+        x = numpy.arange(1, 7, dtype=numpy.float32).reshape(1, 1, 2, 3)
+        grid = numpy.array([[-1e30, 0], [1e9, 0], [3e7, 3e7], [-numpy.inf, 1e20], [-0.2, 0.3]], numpy.float32)
+        for mode, wanted in (("bilinear", [2.5, 4.5, 6, 4, 4.1]), ("nearest", [1, 3, 6, 4, 5])):
+            proto = model([helper.make_node("GridSample", ["x", "grid"], ["y"], mode=mode, padding_mode="border")],
+                          [("x", FLOAT, [1, 1, "h", "w"]), ("grid", FLOAT, [1, "n", 1, 2])], [("y", FLOAT)])
+            got, = tailor.onnx.load(proto).compile("host").run(x, grid.reshape(1, 5, 1, 2))
+            numpy.testing.assert_allclose(got.ravel(), wanted, rtol=1e-6)
+
+
 class AttentionScoresTest(OperatorTest):
     """qk_matmul_output under masks: -inf where the mask is added, as in the standard's definition."""
     mask = numpy.array([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 0]], bool)

@@ -1,11 +1,13 @@
-"""Models whose outputs are maps: a feature pyramid and a U-Net, both with dynamic sizes."""
+"""Models whose outputs are maps, with dynamic sizes: a feature pyramid, U-Net, DeepLabV3 and SegFormer."""
 import collections
 
 import torch
+import transformers
 from torch import nn
 from torch.nn import functional
 from torchvision import models, ops
 from torchvision.models import resnet
+from torchvision.models.segmentation import deeplabv3
 
 from catalog import image, image_shapes, model
 from weights import randomize
@@ -15,8 +17,8 @@ class NarrowResNet(models.ResNet):
     """A ResNet of bottlenecks, one a stage, with a share of the channels after the stem."""
     SHARE = 32
 
-    def __init__(self):
-        super().__init__(resnet.Bottleneck, [1, 1, 1, 1], num_classes=1)
+    def __init__(self, **options):
+        super().__init__(resnet.Bottleneck, [1, 1, 1, 1], num_classes=1, **options)
         self.fc = nn.Identity()
 
     def _make_layer(self, block, planes, *arguments, **options):
@@ -82,3 +84,44 @@ class UNet(nn.Module):
 def unet(width):
     channels = (8, 8, 16, 16, 16) if width == "narrow" else (64, 128, 256, 512, 1024)
     return randomize(UNet(channels, 5)), [image()]
+
+
+class _DeepLab(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, image):
+        return self.inner(image)["out"]
+
+
+@model("deeplab_v3", "batch height width", (2, 96, 128), image_shapes(33))
+def deeplab_v3(width):
+    """The last two stages of the backbone are dilated instead of strided; the head's rates exceed most maps."""
+    if width == "real":
+        module = models.segmentation.deeplabv3_resnet50(weights=None, weights_backbone=None)
+        return randomize(_DeepLab(module)), [image()]
+    body = NarrowResNet(replace_stride_with_dilation=[False, True, True])
+    backbone = models._utils.IntermediateLayerGetter(body, {"layer4": "out"})
+    pyramid = deeplabv3.ASPP(2048 // NarrowResNet.SHARE, [12, 24, 36], 8)
+    head = nn.Sequential(pyramid, nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+                         nn.Conv2d(8, 5, 1))
+    return randomize(_DeepLab(models.segmentation.DeepLabV3(backbone, head))), [image()]
+
+
+class _Segformer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.inner = transformers.SegformerForSemanticSegmentation(config)
+
+    def forward(self, image):
+        return self.inner(image).logits
+
+
+@model("segformer", "batch height width", (2, 96, 128), image_shapes(33))
+def segformer(width):
+    config = transformers.SegformerConfig()  # mit-b0
+    if width == "narrow":
+        config = transformers.SegformerConfig(hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1],
+                                              num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)
+    return randomize(_Segformer(config)), [image()]

@@ -1,12 +1,12 @@
 """Detectors: their networks with free sizes ("retinanet", "ssdlite"), whole ("_whole": one image, with resizing, boxes
-and suppression; dynamo refuses its data-dependent sizes), and DETR."""
+and suppression; dynamo refuses its data-dependent sizes), Faster R-CNN, and three forms of DETR."""
 import functools
 from unittest import mock
 
 import transformers
 from torch import nn
 from torchvision import models, ops
-from torchvision.models.detection import image_list, ssdlite
+from torchvision.models.detection import faster_rcnn, image_list, ssdlite
 
 from catalog import Input, image, image_shapes, model
 from dense import pyramid_backbone
@@ -86,6 +86,25 @@ def ssdlite_whole(width):
     return randomize(_Whole(_ssdlite(width == "narrow"))), _ONE
 
 
+def _faster_rcnn(narrow):
+    if not narrow:
+        return models.detection.fasterrcnn_resnet50_fpn(weights=None, weights_backbone=None)
+    backbone = pyramid_backbone(True, 1, 8, ops.feature_pyramid_network.LastLevelMaxPool())
+    return models.detection.FasterRCNN(backbone, min_size=256, max_size=400, rpn_pre_nms_top_n_test=200,
+                                       rpn_post_nms_top_n_test=50, box_detections_per_img=20,
+                                       box_head=faster_rcnn.TwoMLPHead(8 * 7 * 7, 32),
+                                       box_predictor=faster_rcnn.FastRCNNPredictor(32, _CLASSES))
+
+
+# As of _ONE_SHAPES; onnxruntime is within 5e-5 of itself without optimizations.
+_TWO_STAGE_SHAPES = ((62, 62), (73, 106), (75, 44), (58, 64), (49, 50), (57, 217), (160, 128), (240, 207))
+
+
+@model("faster_rcnn", "height width", (96, 128), _TWO_STAGE_SHAPES, exporters=("legacy",), unordered=True)
+def faster_rcnn_whole(width):
+    return randomize(_Whole(_faster_rcnn(width == "narrow"))), _ONE
+
+
 class _Detr(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -110,3 +129,47 @@ def detr(width):
         config = transformers.DetrConfig(use_timm_backbone=False,
                                          backbone_config=transformers.ResNetConfig(out_features=stages[-1:]))
     return randomize(_Detr(config)), [image(), Input("mask", "int64", ("batch", "height", "width"), "ones")]
+
+
+class _Boxes(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, image):
+        found = self.inner(image)
+        return found.logits, found.pred_boxes
+
+
+def _sizes_of_detr(width):
+    return dict(num_queries=7, d_model=32, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+                decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, num_labels=_CLASSES,
+                num_feature_levels=3) if width == "narrow" else {}
+
+
+# Of a map with one row or column, the legacy export divides 0 by 0.
+@model("deformable_detr", "batch height width", (2, 128, 192), image_shapes(65), exporters=("legacy",))
+def deformable_detr(width):
+    """Attention that samples a few places of each map."""
+    stages = ["stage2", "stage3", "stage4"]
+    narrow = dict(embedding_size=8, hidden_sizes=[8, 8, 8, 16], depths=[1, 1, 1, 1]) if width == "narrow" else {}
+    config = transformers.DeformableDetrConfig(use_timm_backbone=False, **_sizes_of_detr(width),
+                                               backbone_config=transformers.ResNetConfig(out_features=stages, **narrow))
+    return randomize(_Boxes(transformers.DeformableDetrForObjectDetection(config))), [image()]
+
+
+@model("rt_detr", "batch height width", (2, 96, 128),
+       ((1, 64, 64), (1, 64, 96), (2, 96, 64), (3, 64, 96), (5, 64, 64), (1, 64, 224), (2, 160, 128), (1, 256, 224)))
+def rt_detr(width):
+    """The queries are the places of the image with the highest scores."""
+    config = transformers.RTDetrConfig(num_denoising=0)
+    if width == "narrow":
+        stages = ["stage2", "stage3", "stage4"]
+        backbone = transformers.RTDetrResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 8, 16], depths=[1, 1, 1, 1],
+                                                   layer_type="basic", out_features=stages)
+        config = transformers.RTDetrConfig(backbone_config=backbone, encoder_in_channels=[8, 8, 16],
+                                           encoder_hidden_dim=8, encoder_ffn_dim=16, encoder_attention_heads=2,
+                                           d_model=8, num_queries=7, decoder_in_channels=[8, 8, 8], decoder_ffn_dim=16,
+                                           decoder_attention_heads=2, decoder_layers=2, num_denoising=0,
+                                           num_labels=_CLASSES)
+    return randomize(_Boxes(transformers.RTDetrForObjectDetection(config))), [image()]

@@ -16,10 +16,17 @@ import onnx
 import torch
 
 import catalog
-import classifiers, dense, detection, speech, text  # noqa: F401  (they fill the catalog)
+import classifiers, clip, decoders, dense, detection, recurrent, speech, text  # noqa: F401  (they fill the catalog)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPSETS = {"dynamo": 18, "legacy": 17}
+
+
+def by_parameter(module, axes):
+    """The dynamic axes by parameter of forward; the last of these may be `*parameter`."""
+    parameters = inspect.signature(module.forward).parameters.values()
+    return {parameter.name: tuple(axes[i:]) if parameter.kind is parameter.VAR_POSITIONAL else axes[i]
+            for i, parameter in enumerate(parameters)}
 
 
 def export(module, inputs, traced, exporter, path):
@@ -30,8 +37,7 @@ def export(module, inputs, traced, exporter, path):
     names = list(axes)
     with torch.no_grad():
         if exporter == "dynamo":
-            parameters = list(inspect.signature(module.forward).parameters)
-            dynamic = {parameter: axes[name] for parameter, name in zip(parameters, names)}
+            dynamic = by_parameter(module, list(axes.values()))
             torch.onnx.export(module, arguments, path, dynamo=True, dynamic_shapes=dynamic, input_names=names,
                               opset_version=OPSETS[exporter], external_data=False, verbose=False)
         else:
@@ -90,6 +96,7 @@ def export_one(name, width, exporter, folder, manifest):
     entry, path = catalog.MODELS[name], folder / f"{name}_{exporter}.onnx"
     started = time.monotonic()
     try:
+        torch.manual_seed(0)
         module, inputs = entry.build(width)
         export(module, inputs, entry.traced, exporter, str(path))
         strip(path)

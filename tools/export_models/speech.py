@@ -172,3 +172,54 @@ def hifigan(width):
         config = transformers.SpeechT5HifiGanConfig()
     spectrogram = Input("spectrogram", "float32", ("batch", "frames", config.model_in_dim))
     return randomize(_HifiGan(config)), [spectrogram]
+
+
+@model("wavlm", "batch samples", (2, 2000), _SAMPLES)
+def wavlm(width):
+    """Relative positions in buckets, gated by the states."""
+    narrow = dict(_NARROW_WAVES, num_buckets=16, max_bucket_distance=40)
+    config = transformers.WavLMConfig(**(narrow if width == "narrow" else {}))
+    return randomize(_Encoder(transformers.WavLMModel(config))), [_WAVE]
+
+
+class _Codec(nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part
+
+    def forward(self, states):
+        return self.part(states)
+
+
+def _encodec(width):
+    config = transformers.EncodecConfig()  # encodec_24khz
+    if width == "narrow":
+        config = transformers.EncodecConfig(num_filters=4, hidden_size=16, codebook_dim=16, codebook_size=32,
+                                            upsampling_ratios=[4, 2], num_lstm_layers=1)
+    return transformers.EncodecModel(config)
+
+
+@model("encodec_encoder", "batch samples", (2, 400),
+       ((1, 57), (1, 73), (2, 65), (2, 160), (3, 66), (1, 333), (5, 171), (2, 1000)), exporters=("legacy",))
+def encodec_encoder(width):
+    """Paddings are computed in floating point from the number of samples, and mirrored: few samples are refused."""
+    return randomize(_Codec(_encodec(width).encoder)), [Input("wave", "float32", ("batch", 1, "samples"))]
+
+
+@model("encodec_decoder", "batch frames", (2, 20),
+       ((1, 7), (1, 8), (2, 9), (2, 16), (3, 11), (1, 33), (5, 17), (2, 100)), exporters=("legacy",))
+def encodec_decoder(width):
+    module = _encodec(width)
+    states = Input("states", "float32", ("batch", module.config.hidden_size, "frames"))
+    return randomize(_Codec(module.decoder)), [states]
+
+
+@model("dac_decoder", "batch frames", (2, 20), ((1, 1), (1, 7), (2, 2), (2, 16), (3, 5), (1, 33), (5, 17), (2, 100)))
+def dac_decoder(width):
+    """Transposed convolutions and periodic activations."""
+    config = transformers.DacConfig()  # dac_16khz
+    if width == "narrow":
+        config = transformers.DacConfig(encoder_hidden_size=4, downsampling_ratios=[2, 4], upsampling_ratios=[4, 2],
+                                        decoder_hidden_size=16, n_codebooks=2, codebook_size=16, codebook_dim=4)
+    states = Input("states", "float32", ("batch", config.hidden_size, "frames"))
+    return randomize(_Codec(transformers.DacModel(config).decoder)), [states]

@@ -2,6 +2,7 @@
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
+from transformers.pytorch_utils import Conv1D
 
 
 @torch.no_grad()
@@ -14,8 +15,16 @@ def randomize(module, seed=0):
             part.weight.normal_(std=fan_in ** -0.5)
             if part.bias is not None:
                 part.bias.normal_(std=0.1)
+        elif isinstance(part, Conv1D):  # which holds its weights transposed
+            part.weight.normal_(std=len(part.weight) ** -0.5)
+            part.bias.normal_(std=0.1)
+        elif isinstance(part, nn.RNNBase):
+            for parameter in part.parameters():
+                parameter.normal_(std=0.3)
         elif isinstance(part, nn.Embedding):
             part.weight.normal_()
+        elif type(part).__name__.endswith("RMSNorm"):
+            part.weight.uniform_(0.8, 1.2)
         elif isinstance(part, (nn.LayerNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)):
             _randomize_normalization(part)
     return module.eval()

@@ -106,6 +106,32 @@ class MachineLearningTest(unittest.TestCase):
                    default_float=-5.0)
         self.check("Binarizer", version=1, threshold=0.5)
 
+    def test_zip_map(self):
+        """The scores stand for the maps: column i is that of label i."""
+        labels = {"classlabels_int64s": [7, 3, 30, 1, 9], "classlabels_strings": ["b", "a", "d", "c", "e"]}
+        for attribute, names in labels.items():
+            proto = self.zip_map(["n", "features"], **{attribute: names})
+            session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            executable = tailor.onnx.load(proto).compile("host")
+            for count in (1, 17):
+                x = self.random.standard_normal((count, FEATURES)).astype(numpy.float32)
+                got, = executable.run(x0=x)
+                wanted, = session.run(None, {"x0": x})
+                self.assertEqual(wanted, [dict(zip(names, row)) for row in got.tolist()])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, "2 labels for 5 scores"):
+            tailor.onnx.load(self.zip_map(["n", FEATURES], classlabels_int64s=[1, 2]))
+        with self.assertRaisesRegex(tailor.onnx.ModelError, "one of classlabels_int64s and classlabels_strings"):
+            tailor.onnx.load(self.zip_map(["n", FEATURES]))
+
+    def zip_map(self, dims, **labels):
+        node = helper.make_node("ZipMap", ["x0"], ["y0"], domain="ai.onnx.ml", **labels)
+        key = TensorProto.STRING if "classlabels_strings" in labels else INT64
+        maps = helper.make_sequence_type_proto(helper.make_map_type_proto(key, helper.make_tensor_type_proto(FLOAT, [])))
+        graph = helper.make_graph([node], "zip", [helper.make_tensor_value_info("x0", FLOAT, dims)],
+                                  [helper.make_value_info("y0", maps)])
+        return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17),
+                                                                      helper.make_opsetid("ai.onnx.ml", 3)])
+
 
 if __name__ == "__main__":
     unittest.main()

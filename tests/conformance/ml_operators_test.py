@@ -92,6 +92,18 @@ class MachineLearningTest(unittest.TestCase):
                 self.check("SVMRegressor", version=1, kernel_type=kernel, kernel_params=[0.5, 1.0, 2.0], n_supports=4,
                            support_vectors=vectors, coefficients=[0.5, -1.0, 0.25, 2.0], rho=rho)
 
+    def test_probabilities_of_support_vectors(self):
+        """Each pair of classes has a probability; those of more than two classes are coupled by iteration."""
+        for classes in (2, 3, 5):
+            for scale in (0.3, 3.0):  # probabilities near those of chance, and near 0 and 1
+                with self.subTest(classes=classes, scale=scale):
+                    pairs, vectors = classes * (classes - 1) // 2, 2 * classes
+                    self.check("SVMClassifier", (INT64, FLOAT), version=1, kernel_type="RBF", kernel_params=[0.2, 0.0, 0.0],
+                               classlabels_ints=list(range(10, 10 + classes)), vectors_per_class=[2] * classes,
+                               support_vectors=self.random.standard_normal(vectors * FEATURES).tolist(),
+                               coefficients=self.random.standard_normal((classes - 1) * vectors).tolist(),
+                               rho=self.random.standard_normal(pairs).tolist(), prob_a=[-scale] * pairs, prob_b=[0.1] * pairs)
+
     def test_preprocessing(self):
         self.check("Scaler", version=1, offset=[1.0, 2.0, 3.0, 4.0, 5.0], scale=[0.5, 1.0, 2.0, 1.0, 0.25])
         for norm in ("MAX", "L1", "L2"):

@@ -126,7 +126,7 @@ def compare(path, entry, executable, session, sizes, rng, result):
     arrays = {each["name"]: sample(each, sizes, rng) for each in entry["inputs"]}
     fixed = fixed_inputs(entry)
     try:
-        wanted = session.run(None, arrays | fixed)
+        wanted = [as_tensor(output) for output in session.run(None, arrays | fixed)]
     except Exception as error:  # pybind's exceptions are of no common class
         return f"onnxruntime refuses {sizes}: {str(error)[:200]}"
     try:
@@ -142,6 +142,12 @@ def compare(path, entry, executable, session, sizes, rng, result):
         return None
     result.outcome = "wrong"
     return f"wrong at {sizes}: errors {errors}, shapes {[(a.shape, b.shape) for a, b in zip(got, wanted)]}"
+
+
+def as_tensor(output):
+    """An output of onnxruntime; the maps of a ZipMap, whose keys it sorts as classes are, as the tensor of their values."""
+    import numpy
+    return numpy.array([list(row.values()) for row in output], numpy.float32) if isinstance(output, list) else output
 
 
 def fixed_inputs(entry):

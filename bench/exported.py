@@ -32,7 +32,7 @@ def serve(path, fixed, sizes):
     """Compiles the model and runs it once for each line on stdin; writes seconds, as JSON."""
     import numpy
     import tailor.onnx
-    from check import sample
+    from samples import sample
     entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
     graph = tailor.onnx.load(path, dims=bound_dims(entry, sizes) if fixed else None)
     phases, last = {}, [None, time.perf_counter()]
@@ -100,7 +100,7 @@ def pair(dynamic, fixed, alone=0.3):
 
 def compare_kernels(path, sizes, runs, least):
     import numpy
-    from check import sample
+    from samples import sample
     entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
     rng = numpy.random.default_rng(0)
     inputs = {each["name"]: sample(each, sizes, rng) for each in entry["inputs"]}

@@ -55,6 +55,10 @@ class Reads {
     as_it_is_.insert(outputs.begin(), outputs.end());
     std::unordered_set<std::string_view> constants;
     std::unordered_map<std::string_view, const NodeProto*> last;
+    const auto is_own = [&](std::string_view name) {
+      const auto known = scope.own().find(name);
+      return known != scope.own().end() && known->second && known->second.array() != nullptr;
+    };
     for (const NodeProto* node : order) {
       const std::vector<std::string_view> names = ReadsOf(*node);
       const bool constant = std::all_of(names.begin(), names.end(), [&](std::string_view name) {
@@ -67,7 +71,7 @@ class Reads {
         as_it_is_.insert(names.begin(), names.end());
       }
       for (std::string_view name : names) {
-        if (constants.contains(name)) last[name] = node;
+        if (constants.contains(name) || is_own(name)) last[name] = node;
       }
     }
     for (std::string_view name : outputs) last.erase(name);
@@ -76,7 +80,7 @@ class Reads {
 
   // Whether a name is an output, or a node that other nodes than constants reach reads it.
   bool AsItIs(std::string_view name) const { return as_it_is_.contains(name); }
-  // Names of constants that nodes computed and that no node reads after this one.
+  // Names of the graph's own constants that no node reads after this one.
   std::vector<std::string_view> LastOf(const NodeProto& node) const {
     const auto found = last_.find(&node);
     return found == last_.end() ? std::vector<std::string_view>() : found->second;

@@ -99,7 +99,7 @@ ImportOptions OptionsOf(const tailor_onnx_options& given) {
 tailor_graph* Import(const MappedFile& file, const tailor_onnx_options& given, std::optional<std::string> directory) {
   const ImportOptions options = OptionsOf(given);
   const ModelProto proto = ParseModel(file.bytes);
-  ModelImport model{proto, options, TensorData(file.owner, std::move(directory)), {}};
+  ModelImport model{proto, options, TensorData(file, std::move(directory)), {}};
   for (const FunctionProto& function : proto.functions) model.functions[{function.domain, function.name}] = &function;
   CheckOperators(model);
   const std::string name(proto.graph->name);

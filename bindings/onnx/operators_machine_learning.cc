@@ -206,6 +206,20 @@ Tensors LinearClassifier(const Node& node) {
   return {BestLabel(node, scores, labels), Cast(TransformedScores(scores, transform), DType::kF32)};
 }
 
+// Of each row a map from labels to scores. The scores [rows, labels] stand for the maps: column i is that of label i.
+Tensors ZipMap(const Node& node) {
+  const bool integers = node.Has("classlabels_int64s");
+  if (integers == node.Has("classlabels_strings")) Fail("needs one of classlabels_int64s and classlabels_strings");
+  const size_t labels = integers ? node.Ints("classlabels_int64s").size() : node.Strings("classlabels_strings").size();
+  const auto count = static_cast<int64_t>(labels);
+  const Tensor scores = RowsOf(node[0]);
+  if (node.dims().IsEqual(scores.dim(1), count) == false) {
+    Fail(std::to_string(count) + " labels for " + node.dims().Text(scores.dim(1)) + " scores");
+  }
+  node.dims().AssumeEqual(scores.dim(1), count);
+  return {scores};
+}
+
 constexpr const char* kDomain = "ai.onnx.ml";
 
 constexpr OperatorRow kRows[] = {
@@ -233,6 +247,7 @@ constexpr OperatorRow kRows[] = {
     {kDomain, "Normalizer", 1, "X", "Y", "norm:string=MAX", Normalizer},
     {kDomain, "OneHotEncoder", 1, "X", "Y", "cats_int64s:ints cats_strings:strings zeros:int=1", OneHotEncoder},
     {kDomain, "Scaler", 1, "X", "Y", "offset:floats scale:floats", Scaler},
+    {kDomain, "ZipMap", 1, "X", "scores", "classlabels_int64s:ints classlabels_strings:strings", ZipMap},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/frontend/error.h"
+#include "bindings/frontend/loop.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
 #include "bindings/onnx/scores.h"
@@ -13,11 +14,20 @@ namespace {
 
 using frontend::Array;
 using frontend::Builder;
+using frontend::Closure;
 using frontend::Concat;
 using frontend::Fail;
+using frontend::Loop;
+using frontend::LoopStep;
 using frontend::ReduceOp;
+using frontend::Region;
 using frontend::Tensor;
 using frontend::Unsupported;
+
+// Coupling of pairs: iterations at most, and the error times classes that ends them.
+constexpr int64_t kCouplings = 100;
+constexpr double kCouplingError = 0.005;
+constexpr double kLeastProbability = 1e-7;  // of a class in a pair
 
 Tensor RowsOf(const Tensor& x) {
   if (x.rank() != 2) Fail("an operand has rank " + std::to_string(x.rank()) + ", not 2");
@@ -111,12 +121,70 @@ Pairs PairsOf(const Node& node, const Tensor& x, const std::vector<int64_t>& sta
   return {Concat(scores, 1), Concat(wins, 1)};
 }
 
-// The probabilities of two classes for the score [rows, 1] of the first.
-Tensor Probabilities(const Node& node, const Tensor& score) {
+// The probability of the first class of each pair, for scores [rows, pairs].
+Tensor PairProbabilities(const Node& node, const Tensor& scores) {
   const auto slopes = node.Floats("prob_a"), offsets = node.Floats("prob_b");
-  if (slopes.size() != 1 || offsets.size() != 1) Fail("prob_a or prob_b have not one entry for each pair of classes");
-  const Tensor first = Sigmoid(Neg(score * slopes[0] + offsets[0]));
-  return Concat({first, 1.0 - first}, 1);
+  const auto pairs = static_cast<size_t>(scores.dim(1).number());
+  if (slopes.size() != pairs || offsets.size() != pairs) {
+    Fail("prob_a or prob_b have not one entry for each pair of classes");
+  }
+  const auto row = [&](const std::vector<double>& values) { return Table(node.builder(), values, scores.dtype(), 1); };
+  return Sigmoid(Neg(scores * row(slopes) + row(offsets)));
+}
+
+// r [rows, classes, classes]: the probability of class i where it is i or j. Transposed: of class j. 0 where i is j.
+Tensor PairMatrix(const Tensor& first, int64_t classes, bool transposed) {
+  const int64_t pairs = first.dim(1).number();
+  const Tensor none = Broadcast(first.builder().Scalar(first.dtype(), 0), {first.dim(0), 1});
+  Array column = Array::New(DType::kI64, {classes * classes});
+  for (int64_t i = 0, pair = 0; i < classes; ++i) {
+    column.set_integer(i * classes + i, 2 * pairs);
+    for (int64_t j = i + 1; j < classes; ++j, ++pair) {
+      column.set_integer(i * classes + j, transposed ? pairs + pair : pair);
+      column.set_integer(j * classes + i, transposed ? pair : pairs + pair);
+    }
+  }
+  const Tensor all = Concat({first, 1.0 - first, none}, 1);
+  return Reshape(Gather(all, first.builder().Constant(std::move(column)), 1), {first.dim(0), classes, classes});
+}
+
+// One iteration of the coupling below. State: the probabilities p [rows, classes]. Rows that have converged keep
+// theirs.
+LoopStep Couple(Region& region, const Tensor& q, const Tensor& p) {
+  const int64_t classes = p.dim(1).number();
+  const Tensor index = Iota(region.builder(), {1, classes}, 1, DType::kI64);
+  Tensor qp = Reduce(ReduceOp::kSum, q * Reshape(p, {p.dim(0), 1, classes}), {2});
+  Tensor pqp = Reduce(ReduceOp::kSum, p * qp, {1}, true);
+  const Tensor open = Reduce(ReduceOp::kMax, Abs(qp - pqp), {1}, true) >= kCouplingError / static_cast<double>(classes);
+  Tensor next = p;
+  for (int64_t i = 0; i < classes; ++i) {
+    const Tensor row = Reshape(SliceAxis(q, 1, i, 1), {p.dim(0), classes});
+    const Tensor diagonal = SliceAxis(row, 1, i, 1), own = SliceAxis(qp, 1, i, 1);
+    const Tensor step = (pqp - own) / diagonal, total = step + 1.0;
+    next = Select(Eq(index, i), next + step, next) / total;
+    pqp = (pqp + step * (step * diagonal + own * 2.0)) / total / total;
+    qp = (qp + step * row) / total;
+  }
+  const Tensor any = Reduce(ReduceOp::kMax, Cast(open, DType::kI32), {0, 1}) > 0;
+  return {any, {Select(open, next, p)}, {}};
+}
+
+// Probabilities [rows, classes] from those of pairs [rows, pairs]: the second method of Wu, Lin and Weng, "Probability
+// Estimates for Multi-class Classification by Pairwise Coupling", with the limits of libsvm and onnxruntime.
+Tensor Coupled(const Tensor& pairs, int64_t classes) {
+  Builder& builder = pairs.builder();
+  const Tensor first = Min(Max(pairs, kLeastProbability), 1 - kLeastProbability);
+  const Tensor r = PairMatrix(first, classes, false), lost = PairMatrix(first, classes, true);
+  const Tensor equal = Eq(Iota(builder, {classes, 1}, 0, DType::kI64), Iota(builder, {1, classes}, 1, DType::kI64));
+  const Tensor q = Select(equal, Reduce(ReduceOp::kSum, lost * lost, {2}, true), Neg(r * lost));
+  const Tensor even = builder.Scalar(pairs.dtype(), 1 / static_cast<double>(classes));
+  const Tensor start = Broadcast(even, {pairs.dim(0), classes});
+  const Closure closure(builder, {{"q", q}}, {start});
+  const auto body = [](Region& region, const Tensors& captured, const Tensor& step, const Tensors& states) {
+    return Couple(region, captured[0], states[0]);
+  };
+  const Loop loop = {closure, {"step", "p"}, {start}, body, frontend::Element(kCouplings), {}, {}};
+  return AppendLoop(loop).states[0];
 }
 
 // More classes make each operator of this row quadratic in their number.
@@ -138,10 +206,12 @@ Tensors SVMClassifier(const Node& node) {
   }
   if (sizes.size() > kMaxClasses) Unsupported(std::to_string(sizes.size()) + " classes are not supported");
   const bool probable = !node.Floats("prob_a").empty();
-  if (probable && sizes.size() > 2) Unsupported("probabilities of more than two classes are not supported");
   const Pairs pairs = PairsOf(node, x, StartsOf(sizes));
   const Tensor label = BestLabel(node, pairs.wins, labels);
-  if (probable) return {label, Cast(Transformed(Probabilities(node, pairs.scores), transform), DType::kF32)};
+  if (probable) {
+    const Tensor probabilities = Coupled(PairProbabilities(node, pairs.scores), static_cast<int64_t>(sizes.size()));
+    return {label, Cast(Transformed(probabilities, transform), DType::kF32)};
+  }
   const bool two = sizes.size() == 2;
   const bool complement = transform != ScoreTransform::kNone;
   const Tensor scores = two ? ScoresOfTwo(pairs.scores, transform, complement) : Transformed(pairs.scores, transform);

@@ -49,20 +49,17 @@ Array TensorData::ArrayOf(const TensorProto& proto) {
   if (NarrowOfDataType(proto.data_type) != frontend::Narrow::kNone) return OfNarrow(proto);
   const DType dtype = DTypeOfDataType(proto.data_type);
   const size_t size = static_cast<size_t>(CountOf(proto.dims)) * static_cast<size_t>(SizeOf(dtype));
-  if (proto.is_external) {
-    MappedFile data = External(proto, size);
-    return OfBytes(dtype, proto.dims, data.owner, data.bytes);
-  }
+  if (proto.is_external) return OfBytes(dtype, proto.dims, External(proto, size));
   if (!proto.has_raw_data) return OfFields(proto, dtype);
   RequireCount(proto, size, proto.raw_data.size(), "bytes");
-  return OfBytes(dtype, proto.dims, model_, proto.raw_data);
+  return OfBytes(dtype, proto.dims, PartOf(model_, proto.raw_data));
 }
 
-Array TensorData::OfBytes(DType dtype, std::vector<int64_t> shape, std::shared_ptr<const void> owner,
-                          std::string_view bytes) const {
+Array TensorData::OfBytes(DType dtype, std::vector<int64_t> shape, const MappedFile& part) const {
+  const std::string_view bytes = part.bytes;
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(SizeOf(dtype)) == 0;
   if (aligned && !bytes.empty() && dtype != DType::kBool) {
-    return Array(dtype, std::move(shape), std::move(owner), bytes.data());
+    return Array(dtype, std::move(shape), part.owner, bytes.data());
   }
   Array out = Array::New(dtype, std::move(shape));
   if (!bytes.empty()) std::memcpy(out.fill<char>(), bytes.data(), bytes.size());
@@ -112,7 +109,7 @@ Array TensorData::OfNarrow(const TensorProto& proto) {
   if (proto.is_external) {
     bytes = External(proto, size).bytes;
   } else if (proto.has_raw_data) {
-    bytes = proto.raw_data;
+    bytes = PartOf(model_, proto.raw_data).bytes;
   } else {
     for (int32_t value : proto.int32_data) bytes.push_back(static_cast<char>(value));
   }
@@ -155,7 +152,7 @@ MappedFile TensorData::External(const TensorProto& proto, size_t size) {
     Fail("external data of " + std::to_string(size) + " bytes from byte " + std::to_string(start) + " of \"" +
          std::string(location) + "\", which has " + std::to_string(file.bytes.size()));
   }
-  return {file.owner, file.bytes.substr(start, size)};
+  return PartOf(file, file.bytes.substr(start, size));
 }
 
 // A file below the model's directory: no link on the way, and no way out.

@@ -17,8 +17,8 @@ namespace tailor::onnx {
 // Arrays share the memory of the model and of its external files where it is aligned to the elements.
 class TensorData {
  public:
-  // `model` keeps the bytes of the model's protos. `directory`: external data lies below it; none if nullopt.
-  TensorData(std::shared_ptr<const void> model, std::optional<std::string> directory)
+  // `model`: the bytes of the model's protos. `directory`: external data lies below it; none if nullopt.
+  TensorData(MappedFile model, std::optional<std::string> directory)
       : model_(std::move(model)), directory_(std::move(directory)) {}
 
   // The elements; of narrow types as they travel (frontend/narrow.h). Fails for wrong sizes, unsupported types, and
@@ -26,14 +26,13 @@ class TensorData {
   frontend::Array ArrayOf(const TensorProto& proto);
 
  private:
-  frontend::Array OfBytes(DType dtype, std::vector<int64_t> shape, std::shared_ptr<const void> owner,
-                          std::string_view bytes) const;
+  frontend::Array OfBytes(DType dtype, std::vector<int64_t> shape, const MappedFile& part) const;
   frontend::Array OfFields(const TensorProto& proto, DType dtype) const;
   frontend::Array OfNarrow(const TensorProto& proto);
   MappedFile External(const TensorProto& proto, size_t size);
   const MappedFile& File(std::string_view location);
 
-  std::shared_ptr<const void> model_;
+  MappedFile model_;
   std::optional<std::string> directory_;
   std::map<std::string, MappedFile, std::less<>> files_;
 };

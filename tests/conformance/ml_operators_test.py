@@ -92,6 +92,18 @@ class MachineLearningTest(unittest.TestCase):
                 self.check("SVMRegressor", version=1, kernel_type=kernel, kernel_params=[0.5, 1.0, 2.0], n_supports=4,
                            support_vectors=vectors, coefficients=[0.5, -1.0, 0.25, 2.0], rho=rho)
 
+    def test_probabilities_of_support_vectors(self):
+        """Each pair of classes has a probability; those of more than two classes are coupled by iteration."""
+        for classes in (2, 3, 5):
+            for scale in (0.3, 3.0):  # probabilities near those of chance, and near 0 and 1
+                with self.subTest(classes=classes, scale=scale):
+                    pairs, vectors = classes * (classes - 1) // 2, 2 * classes
+                    self.check("SVMClassifier", (INT64, FLOAT), version=1, kernel_type="RBF", kernel_params=[0.2, 0.0, 0.0],
+                               classlabels_ints=list(range(10, 10 + classes)), vectors_per_class=[2] * classes,
+                               support_vectors=self.random.standard_normal(vectors * FEATURES).tolist(),
+                               coefficients=self.random.standard_normal((classes - 1) * vectors).tolist(),
+                               rho=self.random.standard_normal(pairs).tolist(), prob_a=[-scale] * pairs, prob_b=[0.1] * pairs)
+
     def test_preprocessing(self):
         self.check("Scaler", version=1, offset=[1.0, 2.0, 3.0, 4.0, 5.0], scale=[0.5, 1.0, 2.0, 1.0, 0.25])
         for norm in ("MAX", "L1", "L2"):
@@ -105,6 +117,32 @@ class MachineLearningTest(unittest.TestCase):
         self.check("LabelEncoder", version=2, keys_floats=[-1.0, 0.0, 2.0], values_floats=[10.0, 20.0, 30.0],
                    default_float=-5.0)
         self.check("Binarizer", version=1, threshold=0.5)
+
+    def test_zip_map(self):
+        """The scores stand for the maps: column i is that of label i."""
+        labels = {"classlabels_int64s": [7, 3, 30, 1, 9], "classlabels_strings": ["b", "a", "d", "c", "e"]}
+        for attribute, names in labels.items():
+            proto = self.zip_map(["n", "features"], **{attribute: names})
+            session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            executable = tailor.onnx.load(proto).compile("host")
+            for count in (1, 17):
+                x = self.random.standard_normal((count, FEATURES)).astype(numpy.float32)
+                got, = executable.run(x0=x)
+                wanted, = session.run(None, {"x0": x})
+                self.assertEqual(wanted, [dict(zip(names, row)) for row in got.tolist()])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, "2 labels for 5 scores"):
+            tailor.onnx.load(self.zip_map(["n", FEATURES], classlabels_int64s=[1, 2]))
+        with self.assertRaisesRegex(tailor.onnx.ModelError, "one of classlabels_int64s and classlabels_strings"):
+            tailor.onnx.load(self.zip_map(["n", FEATURES]))
+
+    def zip_map(self, dims, **labels):
+        node = helper.make_node("ZipMap", ["x0"], ["y0"], domain="ai.onnx.ml", **labels)
+        key = TensorProto.STRING if "classlabels_strings" in labels else INT64
+        maps = helper.make_sequence_type_proto(helper.make_map_type_proto(key, helper.make_tensor_type_proto(FLOAT, [])))
+        graph = helper.make_graph([node], "zip", [helper.make_tensor_value_info("x0", FLOAT, dims)],
+                                  [helper.make_value_info("y0", maps)])
+        return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17),
+                                                                      helper.make_opsetid("ai.onnx.ml", 3)])
 
 
 if __name__ == "__main__":

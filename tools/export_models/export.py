@@ -6,7 +6,6 @@
 README.md tells how to make the environment."""
 import argparse
 import inspect
-import json
 import pathlib
 import sys
 import time
@@ -16,6 +15,7 @@ import onnx
 import torch
 
 import catalog
+import manifest
 import classifiers, clip, decoders, dense, detection, recurrent, speech, text  # noqa: F401  (they fill the catalog)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -92,7 +92,7 @@ def describe(path, inputs, entry):
     return {"unordered": entry.unordered, "inputs": entries, "shapes": list(entry.shapes)}
 
 
-def export_one(name, width, exporter, folder, manifest):
+def export_one(name, width, exporter, folder):
     entry, path = catalog.MODELS[name], folder / f"{name}_{exporter}.onnx"
     started = time.monotonic()
     try:
@@ -107,24 +107,10 @@ def export_one(name, width, exporter, folder, manifest):
         reason = " ".join(str(error).split())[:600]
         print(f"{path.name}: NOT EXPORTED {type(error).__name__}: {reason}", flush=True)
         return False
-    content = json.loads(manifest.read_text()) if manifest.exists() else {}
-    content[path.name] = {"width": width, **describe(path, inputs, entry)}
-    manifest.write_text(dumped(content))
+    manifest.add(folder, path.name, {"width": width, **describe(path, inputs, entry)})
     seconds = time.monotonic() - started
     print(f"{path.name}: {path.stat().st_size} bytes, {seconds:.1f} s", flush=True)
     return True
-
-
-def dumped(content):
-    """JSON with one line an input and a shape."""
-    files = []
-    for name, entry in sorted(content.items()):
-        inputs = ",\n".join(f"      {json.dumps(each)}" for each in entry["inputs"])
-        shapes = ",\n".join(f"      {json.dumps(each)}" for each in entry["shapes"])
-        files.append(f'  {json.dumps(name)}: {{\n    "width": {json.dumps(entry["width"])},\n    "unordered": '
-                     f'{json.dumps(entry.get("unordered", False))},\n    "inputs": [\n{inputs}\n'
-                     f'    ],\n    "shapes": [\n{shapes}\n    ]\n  }}')
-    return "{\n" + ",\n".join(files) + "\n}\n"
 
 
 def main():
@@ -144,7 +130,7 @@ def main():
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     exporters = [arguments.exporter] if arguments.exporter else list(OPSETS)
-    results = [export_one(name, arguments.width, exporter, arguments.out, arguments.out / "manifest.json")
+    results = [export_one(name, arguments.width, exporter, arguments.out)
                for name in arguments.names or catalog.MODELS
                for exporter in exporters if exporter in catalog.MODELS[name].exporters]
     return 0 if all(results) else 1

@@ -35,11 +35,11 @@ class RuntimeOptions(Options):
                 ("product_choice_size", c_uint64), ("cublas_lt", c_int64)]
 
 
-class CustomTensor(Structure):
+class CustomTensor(Options):
     _fields_ = [("data", c_void_p), ("dims", POINTER(c_int64)), ("dtype", c_int32), ("rank", c_int32)]
 
 
-class CustomCall(Structure):
+class CustomCall(Options):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("node", c_char_p), ("attributes", c_char_p),
                 ("attributes_size", c_uint64), ("operands", POINTER(CustomTensor)), ("operand_count", c_uint64),
                 ("results", POINTER(CustomTensor)), ("result_count", c_uint64), ("workspace", c_void_p),
@@ -57,7 +57,7 @@ class CustomOperator(Options):
                 ("released", ReleaseFn)]
 
 
-class CustomResult(Structure):
+class CustomResult(Options):
     _fields_ = [("dims", POINTER(c_uint64)), ("rank", c_size_t), ("dtype", c_int32), ("counted_dim", c_int32)]
 
 

@@ -105,7 +105,7 @@ CustomCall CustomCaller::Prepare(size_t number, const TensorArg* arguments) {
           .message_capacity = message_.size()};
 }
 
-void CustomCaller::Say(const char* text) { std::snprintf(message_.data(), message_.size(), "%s", text); }
+void CustomCaller::SetMessage(const char* text) { std::snprintf(message_.data(), message_.size(), "%s", text); }
 
 template <typename Function>
 int32_t CustomCaller::Guarded(Function function) {
@@ -113,11 +113,11 @@ int32_t CustomCaller::Guarded(Function function) {
   try {
     return function();
   } catch (const std::exception& e) {
-    Say("it threw an exception: ");
+    SetMessage("it threw an exception: ");
     const size_t used = sizeof("it threw an exception: ") - 1;
     std::snprintf(message_.data() + used, message_.size() - used, "%s", e.what());
   } catch (...) {
-    Say("it threw an exception");
+    SetMessage("it threw an exception");
   }
   return kInternal;
 }
@@ -127,15 +127,14 @@ void CustomCaller::DrawRunState() {
   run_state_[1] = own_seed_ ? own_runs_++ : seeds_.NextRun();
 }
 
-int32_t CustomCaller::GiveRunState(const TensorArg& result, DeviceStream* stream) {
-  if (stream != nullptr) return !stream->Upload(result.data, run_state_, sizeof(run_state_));
+bool CustomCaller::GiveRunState(const TensorArg& result, DeviceStream* stream) const {
+  if (stream != nullptr) return stream->Upload(result.data, run_state_, sizeof(run_state_));
   std::memcpy(result.data, run_state_, sizeof(run_state_));
-  return 0;
+  return true;
 }
 
 int32_t CustomCaller::Call(size_t number, const TensorArg* arguments, void* workspace, uint64_t bytes,
                            DeviceStream* stream) {
-  if (table_.gives_run_state(number)) return GiveRunState(arguments[0], stream);
   CustomCall call = Prepare(number, arguments);
   call.workspace = bytes > 0 ? workspace : nullptr;
   call.workspace_bytes = bytes;

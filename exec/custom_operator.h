@@ -126,8 +126,11 @@ class CustomCaller {
     if (table_.gives_run_state()) DrawRunState();
   }
 
-  // Return the function's code; 0 is success. An exception that leaves the function is a failure. `stream`: null on the
-  // host.
+  // Whether call `number` is of "tailor.run_state", which GiveRunState answers: false if the device failed. `stream`:
+  // null on the host, here and below.
+  bool gives_run_state(size_t number) const { return table_.gives_run_state(number); }
+  bool GiveRunState(const TensorArg& result, DeviceStream* stream) const;
+  // Return the function's code; 0 is success. An exception that leaves the function is a failure.
   int32_t Call(size_t number, const TensorArg* arguments, void* workspace, uint64_t bytes, DeviceStream* stream);
   // `*bytes` is rounded up to a multiple of 64.
   int32_t Workspace(size_t number, const TensorArg* arguments, uint64_t* bytes);
@@ -137,11 +140,10 @@ class CustomCaller {
 
  private:
   void DrawRunState();
-  int32_t GiveRunState(const TensorArg& result, DeviceStream* stream);
   CustomCall Prepare(size_t number, const TensorArg* arguments);
   template <typename Function>
   int32_t Guarded(Function function);
-  void Say(const char* text);
+  void SetMessage(const char* text);
 
   const CustomTable& table_;
   SeedSource& seeds_;

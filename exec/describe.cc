@@ -1,6 +1,8 @@
 #include "exec/describe.h"
 
 #include <cstdio>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace tailor {
@@ -188,7 +190,9 @@ void WriteVariant(const Program& program, const Variant& variant, bool in_use, J
     json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });
   }
   if (!variant.custom_calls.empty()) {
-    json->Array("custom_operators", variant.custom_calls, [&](const ProgramCustomCall& c) { json->String(c.name); });
+    std::set<std::string> names;
+    for (const ProgramCustomCall& call : variant.custom_calls) names.insert(call.name);
+    json->Array("custom_operators", names, [&](const std::string& name) { json->String(name); });
   }
   json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(variant, launch, json); });
   json->EndObject();

@@ -232,6 +232,9 @@ int32_t Custom(RtContext* context, int32_t number, const TensorArg* arguments, v
   if (!Below(number, state.custom->size())) [[unlikely]]
     return NoteNumber(context, IndexKind::kCustomCall, number, state.custom->size());
   if (state.stream != nullptr && !state.stream->LaunchGathered()) return OfDevice(context, false);
+  if (state.custom->gives_run_state(number)) {
+    return OfDevice(context, state.custom->GiveRunState(arguments[0], state.stream));
+  }
   return NoteCustom(context, number, state.custom->Call(number, arguments, workspace, bytes, state.stream));
 }
 

@@ -36,8 +36,8 @@ absl::StatusOr<std::vector<Value>> Custom(Graph& graph, const CustomOp& op, absl
 // The type rule of `custom`.
 absl::StatusOr<std::vector<TensorType>> CustomTypes(const Application& op);
 
-// Whether the node must run even if no output needs it, and once per time that it is written down: an impure custom
-// operator, or a loop or branch with one in a region.
+// Whether the node runs even if no output needs it, and is never merged with an equal one: an impure custom operator,
+// or a loop or branch with one in a region.
 bool HasEffects(const Node& node);
 
 }  // namespace tailor

@@ -147,7 +147,8 @@ RunState AppendRunState(Builder& builder) {
 }
 
 RunState InIteration(const RunState& state, const Tensor& iteration) {
-  // Of fewer than 2^32 runs and 2^31 iterations no two pairs meet: a lattice without shorter vectors.
+  // With fewer than 2^32 runs and 2^31 iterations no two (run, iteration) pairs collide: the lattice of the two factors
+  // has no shorter vector.
   constexpr auto kPerRun = static_cast<int64_t>(0xd1342543de82ef95);
   constexpr auto kPerIteration = static_cast<int64_t>(0x9e3779b97f4a7c15);
   return {state.seed, state.run * kPerRun + (Cast(iteration, DType::kU64) + 1) * kPerIteration};

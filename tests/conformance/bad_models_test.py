@@ -174,6 +174,11 @@ class ShapeTest(BadModelTest):
         proto.graph.input.append(helper.make_tensor_value_info("t", TensorProto.INT64, [4]))
         self.refuse(proto, 'node "loss": dim sizes 3 and 4 have to be equal')
 
+    def test_attention_of_other_heads(self):
+        attention = helper.make_node("Attention", ["q", "k", "v"], ["y"], "heads")
+        proto = model([attention], [("q", [1, 4, 3, 8]), ("k", [1, 4, 5, 8]), ("v", [1, 2, 5, 8])], opset=23)
+        self.refuse(proto, 'Attention node "heads": the number of heads of V is 2')
+
     def test_shapes_that_do_not_broadcast(self):
         self.refuse(model([helper.make_node("Add", ["x", "z"], ["y"], "sum")], [("x", [2, 3]), ("z", [2, 4])]),
                     'Add node "sum"')

@@ -85,6 +85,24 @@ class CustomOperators(unittest.TestCase):
                       str(self.failure(lambda call: None, workspace=lambda call: -1)))
         self.assertIn("SystemExit", str(self.failure(lambda call: exit(3))))
 
+    def test_arrays_of_a_call_end_with_it(self):
+        kept = []
+        for keeps in (lambda call: kept.append(call.operands[0]), lambda call: kept.append(call.results[0][1:]),
+                      lambda call: kept.append(call.operands[0].view(np.uint8).reshape(-1)[::2])):
+            self.assertIn('"op" failed: RuntimeError: the function keeps an array of the call', str(self.failure(keeps)))
+        calls = []
+        executable = compiled("op", lambda call: calls.append(call) or call.results[0].fill(1))
+        executable.run(np.ones((3, 2), np.float32))
+        self.assertIsNone(calls[0].operands)
+
+        def copies(call):
+            kept.append(call.operands[0].copy())
+            cycle = [call.operands[0]]
+            cycle.append(cycle)
+            call.results[0].fill(2)
+
+        np.testing.assert_array_equal(compiled("op", copies).run(np.ones((3, 2), np.float32))[0], np.full((3, 2), 2))
+
     def test_registrations_are_checked(self):
         runtime = tailor.Runtime()
         with self.assertRaisesRegex(TypeError, "function is 3"):

@@ -43,6 +43,9 @@ void PrintVariant(const json& variant) {
     std::cout << "  image  " << image["kind"].get<std::string>() << " " << image["target"].get<std::string>() << ", "
               << image["bytes"] << " bytes\n";
   }
+  if (variant.contains("custom_operators")) {
+    std::cout << "  custom operators " << Joined(variant["custom_operators"], ", ") << "\n";
+  }
   for (const json& launch : variant["launches"]) {
     std::cout << "  launch " << launch["kernel"].get<std::string>() << " {" << Joined(launch["versions"], "; ") << "}";
     if (launch.contains("code_bytes")) {

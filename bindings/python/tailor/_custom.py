@@ -1,5 +1,7 @@
 """Custom operators: Python functions that compiled programs call."""
 import ctypes
+import gc
+import weakref
 
 import numpy
 
@@ -10,7 +12,8 @@ _INTERNAL = 13
 
 
 class CustomCall:
-    """One call of a custom operator; valid during the call only.
+    """One call of a custom operator, for the length of the call: a function that keeps its arrays, or views of them, fails the
+    run.
 
     operands, results: numpy arrays over the program's own memory, or on a GPU objects with __cuda_array_interface__.
         Operands are read-only. After the results comes one i64 array of rank 0 per counted result, for its count.
@@ -19,14 +22,40 @@ class CustomCall:
     stream: on a GPU, the address of the CUstream in which to enqueue all work, else None."""
 
     def __init__(self, call):
-        of = _on_device if call.stream else _array
+        self._lent = []  # weak references to the memory behind the arrays
         self.name, self.node = _library.text(call.name), _library.text(call.node)
         self.attributes = ctypes.string_at(call.attributes, call.attributes_size).decode()
-        self.operands = [of(call.operands[i], False) for i in range(call.operand_count)]
-        self.results = [of(call.results[i], True) for i in range(call.result_count)]
         self.stream = call.stream
-        self.workspace = _memory(call.workspace, call.workspace_bytes, numpy.uint8, (call.workspace_bytes,), True,
-                                 bool(call.stream))
+        self.operands = [self._tensor(call.operands[i], False) for i in range(call.operand_count)]
+        self.results = [self._tensor(call.results[i], True) for i in range(call.result_count)]
+        self.workspace = self._memory(call.workspace, call.workspace_bytes, numpy.dtype(numpy.uint8),
+                                      (call.workspace_bytes,), True)
+
+    def _tensor(self, tensor, writeable):
+        dtype, shape = _convert.numpy_dtype(tensor.dtype), tuple(tensor.dims[:tensor.rank])
+        size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
+        return self._memory(tensor.data, size, dtype, shape, writeable)
+
+    def _memory(self, address, size, dtype, shape, writeable):
+        if self.stream:
+            return _device.DeviceArray(address or 0, shape, dtype, writeable=writeable)
+        if size == 0:
+            return numpy.zeros(shape, dtype)
+        if not address:  # in calls of the workspace function: zeros that share one element
+            return numpy.broadcast_to(numpy.zeros((), dtype), shape)
+        memory = (ctypes.c_char * size).from_address(address)
+        self._lent.append(weakref.ref(memory))
+        array = numpy.frombuffer(memory, dtype).reshape(shape)
+        array.flags.writeable = writeable
+        return array
+
+    def _end(self):
+        """Ends the call. Raises RuntimeError if an array over the program's memory is still referred to."""
+        self.operands = self.results = self.workspace = None
+        if any(lent() is not None for lent in self._lent):
+            gc.collect()  # arrays in reference cycles
+        if any(lent() is not None for lent in self._lent):
+            raise RuntimeError("the function keeps an array of the call: copy what it needs later")
 
 
 class Operator:
@@ -56,36 +85,13 @@ def _guarded(call, body):
         return _INTERNAL
 
 
-def _run(function, call):
-    returned = function(CustomCall(call))
+def _run(function, c_call):
+    call = CustomCall(c_call)
+    returned = function(call)
     if returned is not None:
         raise TypeError(f"the function returned {type(returned).__name__}; it writes to call.results and returns None")
+    call._end()
 
 
-def _size(workspace, call, out):
-    out[0] = checked(workspace(CustomCall(call)), "the workspace", ctypes.c_uint64)
-
-
-def _dims(tensor):
-    return tuple(tensor.dims[:tensor.rank])
-
-
-def _array(tensor, writeable):
-    dtype, shape = _convert.numpy_dtype(tensor.dtype), _dims(tensor)
-    return _memory(tensor.data, int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize, dtype, shape, writeable, False)
-
-
-def _on_device(tensor, writeable):
-    return _device.DeviceArray(tensor.data or 0, _dims(tensor), _convert.numpy_dtype(tensor.dtype), writeable=writeable)
-
-
-def _memory(address, size, dtype, shape, writeable, on_device):
-    if on_device:
-        return _device.DeviceArray(address or 0, shape, dtype)
-    if size == 0:
-        return numpy.zeros(shape, dtype)
-    if not address:  # in calls of the workspace function: zeros that share one element
-        return numpy.broadcast_to(numpy.zeros((), dtype), shape)
-    array = numpy.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
-    array.flags.writeable = writeable
-    return array
+def _size(workspace, c_call, out):
+    out[0] = checked(workspace(CustomCall(c_call)), "the workspace", ctypes.c_uint64)

@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
       {{"api/include/tailor/ops.h", tailor::CHeader},
        {"api/graph_ops.cc", tailor::CGlue},
        {"bindings/python/tailor/_ops.py", tailor::PythonOps},
-       {"bindings/rust/src/graph/ops.rs", tailor::RustOps},
+       {"bindings/rust/tailor/src/graph/ops.rs", tailor::RustOps},
        {"bindings/go/graph/ops.go", tailor::GoOps},
        {"docs/ops.md", tailor::OpReference}});
 }

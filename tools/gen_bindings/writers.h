@@ -9,7 +9,7 @@ namespace tailor {
 std::string CHeader();      // api/include/tailor/ops.h
 std::string CGlue();        // api/graph_ops.cc
 std::string PythonOps();    // bindings/python/tailor/_ops.py
-std::string RustOps();      // bindings/rust/src/graph/ops.rs
+std::string RustOps();      // bindings/rust/tailor/src/graph/ops.rs
 std::string GoOps();        // bindings/go/graph/ops.go
 std::string OpReference();  // docs/ops.md
 

@@ -15,6 +15,6 @@ fn main() -> Result<()> {
     let mut session = executable.session(1)?;
     let outputs = session.run(&[Tensor::new(&[1.0f32; 8], &[2, 4])])?;
     executable.save(artifact)?;
-    println!("{:?} {:?}", outputs.dims(0)?, outputs.get::<f32>(0)?);
+    println!("{:?} {:?}", outputs.shape(0)?, outputs.get::<f32>(0)?);
     Ok(())
 }

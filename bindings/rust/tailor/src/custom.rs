@@ -6,7 +6,7 @@ use std::os::raw::c_char;
 use std::slice;
 use std::str;
 
-use super::{invalid, sys, DType, Element, Result};
+use crate::{invalid, sys, DType, Element, Result};
 
 /// One call of a custom operator ([`Runtime::register`](crate::Runtime::register)). Operands and results are dense and
 /// row-major. After the results there is one of type i64 and rank 0 for each counted result, in order.
@@ -57,11 +57,12 @@ impl<'a> CustomCall<'a> {
         unsafe { text(array(self.raw.attributes as *const u8, self.raw.attributes_size as usize)) }
     }
 
+    /// The number of operands.
     pub fn operand_count(&self) -> usize {
         self.operands().len()
     }
 
-    /// Counts included.
+    /// The number of results, counts included.
     pub fn result_count(&self) -> usize {
         self.results().len()
     }
@@ -76,10 +77,12 @@ impl<'a> CustomCall<'a> {
         Ok(dims(find("result", self.results(), index)?))
     }
 
+    /// The element type of operand `index`.
     pub fn operand_dtype(&self, index: usize) -> Result<DType> {
         Ok(DType(find("operand", self.operands(), index)?.dtype))
     }
 
+    /// The element type of result `index`.
     pub fn result_dtype(&self, index: usize) -> Result<DType> {
         Ok(DType(find("result", self.results(), index)?.dtype))
     }
@@ -129,6 +132,7 @@ impl<'a> CustomCall<'a> {
         self.raw.workspace
     }
 
+    /// The size of the workspace.
     pub fn workspace_bytes(&self) -> usize {
         self.raw.workspace_bytes as usize
     }
@@ -189,6 +193,12 @@ impl<'a> CustomCall<'a> {
             return Err(invalid(format!("{} was taken already in this call", what())));
         }
         Ok(())
+    }
+}
+
+impl std::fmt::Debug for CustomCall<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CustomCall").field("name", &self.name()).field("node", &self.node()).finish_non_exhaustive()
     }
 }
 

@@ -1,17 +1,19 @@
 //! Dim sizes: symbols, and expressions over them.
 
 use std::fmt;
-use std::mem;
 use std::ops::{Add, Mul, RangeInclusive, Sub};
 
-use super::{chars, sys, Graph};
-use crate::Result;
+use super::{chars, Graph};
+use crate::{sys, Result};
 
 /// The facts of a symbol beyond its name. Every run checks it; results never depend on `likely`.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
+    /// The least value.
     pub min: i64,
+    /// The greatest value.
     pub max: i64,
+    /// All values are multiples of this number.
     pub multiple_of: i64,
     /// Values to specialise for.
     pub likely: &'a [i64],
@@ -35,6 +37,7 @@ pub struct Dim<'g> {
 pub enum DimSize {
     /// The handle of a dim; one of another graph is refused where it is used.
     Dim(u64),
+    /// A constant.
     Constant(i64),
 }
 
@@ -56,6 +59,9 @@ macro_rules! dims {
     ($($dim_size:expr),* $(,)?) => { [$($crate::graph::DimSize::from($dim_size)),*] };
 }
 
+/// One of `tailor_dim_add` to `tailor_dim_equal`.
+type DimFunction = unsafe extern "C" fn(*mut sys::tailor_graph, u64, u64, *mut u64) -> *mut sys::tailor_status;
+
 impl Graph {
     /// Declares a symbol with default options.
     pub fn symbol(&self, name: &str) -> Result<Dim<'_>> {
@@ -65,12 +71,12 @@ impl Graph {
     /// Declares a symbol.
     pub fn symbol_with(&self, name: &str, symbol: Symbol<'_>) -> Result<Dim<'_>> {
         let options = sys::tailor_symbol_options {
-            struct_size: mem::size_of::<sys::tailor_symbol_options>() as u64,
             min: symbol.min,
             max: symbol.max,
             multiple_of: symbol.multiple_of,
             likely: symbol.likely.as_ptr(),
             likely_count: symbol.likely.len(),
+            ..Default::default()
         };
         // SAFETY, here and below: the graph is live, and so are texts and options for the call.
         self.new_dim(|graph, out| unsafe { sys::tailor_graph_symbol(graph, chars(name), name.len(), &options, out) })
@@ -109,14 +115,14 @@ impl Graph {
 
     fn new_dim(
         &self,
-        function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut crate::sys::tailor_status,
+        function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut sys::tailor_status,
     ) -> Result<Dim<'_>> {
         let mut handle = 0;
         self.call(|graph| function(graph, &mut handle))?;
         Ok(Dim { graph: self, handle })
     }
 
-    fn combine(&self, function: sys::DimFunction, lhs: DimSize, rhs: DimSize) -> Result<Dim<'_>> {
+    fn combine(&self, function: DimFunction, lhs: DimSize, rhs: DimSize) -> Result<Dim<'_>> {
         let (lhs, rhs) = (self.dim_size(lhs)?, self.dim_size(rhs)?);
         self.new_dim(|graph, out| unsafe { function(graph, lhs, rhs, out) })
     }
@@ -133,10 +139,12 @@ impl<'g> Dim<'g> {
         self.graph.combine(sys::tailor_dim_mod, self.into(), rhs.into())
     }
 
+    /// The smaller of the two.
     pub fn min(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_min, self.into(), rhs.into())
     }
 
+    /// The greater of the two.
     pub fn max(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_max, self.into(), rhs.into())
     }
@@ -183,17 +191,17 @@ impl<'g> Dim<'g> {
     /// Whether the two are equal in every such run (`Some(true)`) or in none (`Some(false)`); `None`: unknown, or different
     /// from run to run. See [`equal`](Dim::equal) for a dim that says so in each run.
     pub fn is_equal(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
-        self.compare(rhs.into(), sys::DIM_EQUAL)
+        self.compare(rhs.into(), sys::TAILOR_DIM_EQUAL)
     }
 
     /// The same for `self < rhs`.
     pub fn is_less(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
-        self.compare(rhs.into(), sys::DIM_LESS)
+        self.compare(rhs.into(), sys::TAILOR_DIM_LESS)
     }
 
     /// The same for `self <= rhs`.
     pub fn is_at_most(self, rhs: impl Into<DimSize>) -> Result<Option<bool>> {
-        self.compare(rhs.into(), sys::DIM_AT_MOST)
+        self.compare(rhs.into(), sys::TAILOR_DIM_AT_MOST)
     }
 
     fn compare(self, rhs: DimSize, relation: i32) -> Result<Option<bool>> {

@@ -1,12 +1,12 @@
 //! Loading artifacts.
 
 use std::ffi::{c_void, CString};
-use std::mem;
 use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 
-use super::{check, invalid, sys, Device, Executable, Result, Runtime};
+use crate::executable::utf8;
+use crate::{check, invalid, sys, Device, Executable, Result, Runtime};
 
 /// The options of loading an artifact: `LoadOptions { device: Device::Cuda(0), ..Default::default() }`.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ type Status = *mut sys::tailor_status;
 
 /// A null runtime is one with default options.
 pub(crate) fn raw_of(runtime: Option<&Runtime>) -> *const sys::tailor_runtime {
-    runtime.map_or(ptr::null(), |runtime| runtime.raw)
+    runtime.map_or(ptr::null(), |runtime| runtime.handle.raw)
 }
 
 impl LoadOptions<'_> {
@@ -44,7 +44,6 @@ impl LoadOptions<'_> {
         let (device, device_ordinal) = self.device.numbers();
         let profile = self.cost_profile.unwrap_or("");
         let options = sys::tailor_load_options {
-            struct_size: mem::size_of::<sys::tailor_load_options>() as u64,
             verify_constants: self.verify_constants.into(),
             copy_constants: self.copy_constants.into(),
             target: self.target.map_or(ptr::null(), |_| target.as_ptr()),
@@ -53,10 +52,12 @@ impl LoadOptions<'_> {
             cost_profile_size: profile.len() as u64,
             device,
             device_ordinal,
+            ..Default::default()
         };
         let mut raw = ptr::null_mut();
         check(load(raw_of(self.runtime), &options, &mut raw))?;
-        Ok(Executable { raw })
+        // SAFETY: loading gave a live executable.
+        unsafe { Executable::of(raw, self.runtime.map(|runtime| runtime.handle.clone())) }
     }
 }
 
@@ -68,7 +69,7 @@ impl Executable {
 
     /// The same with options.
     pub fn load_with<P: AsRef<Path>>(path: P, options: &LoadOptions) -> Result<Executable> {
-        let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
+        let path = utf8(path.as_ref())?;
         options.with(|runtime, options, raw| {
             // SAFETY: runtime, path and options are valid for the call.
             unsafe { sys::tailor_executable_load(runtime, path.as_ptr() as *const c_char, path.len(), options, raw) }

@@ -1,16 +1,17 @@
 //! Compound operations: they append primitives. A negative axis counts from the end.
 
-use std::mem;
 use std::ptr;
 
-use super::{sys, DimSize, Value};
-use crate::{invalid, Result};
+use super::{DimSize, Value};
+use crate::{invalid, sys, Result};
 
 /// Windows over the spatial dims of x `[N, C, D...]`, those after the second. Each list has an entry for each of them, or
 /// none: strides and dilations 1, no padding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spatial<'a> {
+    /// The steps between windows.
     pub strides: &'a [i64],
+    /// The steps between elements of a window.
     pub dilations: &'a [i64],
     /// Elements of padding before the first; negative ones crop.
     pub low: &'a [DimSize],
@@ -125,12 +126,12 @@ impl<'g> Value<'g> {
         }
         let (low, high) = (self.graph.dims(spatial.low)?, self.graph.dims(spatial.high)?);
         let options = sys::tailor_spatial_options {
-            struct_size: mem::size_of::<sys::tailor_spatial_options>() as u64,
             rank,
             strides: array(spatial.strides),
             dilations: array(spatial.dilations),
             low: array(&low),
             high: array(&high),
+            ..Default::default()
         };
         let options = if rank == 0 { ptr::null() } else { &options as Options };
         self.graph.append(|graph, out| function(graph, options, out))
@@ -140,7 +141,7 @@ impl<'g> Value<'g> {
 type Raw = *mut sys::tailor_graph;
 type Options = *const sys::tailor_spatial_options;
 type Out = *mut u64;
-type Status = *mut crate::sys::tailor_status;
+type Status = *mut sys::tailor_status;
 
 /// NULL stands for the defaults.
 fn array<T>(list: &[T]) -> *const T {

@@ -4,11 +4,10 @@
 #![allow(rustdoc::broken_intra_doc_links)] // formulas have brackets
 #![allow(clippy::should_implement_trait)] // value.rs has the operators
 
-use std::mem::size_of;
 use std::os::raw::c_char;
 
 use super::{handles, DimSize, Graph, Operand, Value};
-use crate::{DType, Result};
+use crate::{sys as c, DType, Result};
 
 /// What [`Value::reduce_sum_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
@@ -499,8 +498,8 @@ impl<'g> Value<'g> {
     /// [`reduce_sum`](Self::reduce_sum) with options.
     pub fn reduce_sum_with(self, axes: &[i64], options: ReduceSumOptions) -> Result<Value<'g>> {
         let options = c::tailor_reduce_sum_options {
-            struct_size: size_of::<c::tailor_reduce_sum_options>() as u64,
             keep_dims: options.keep_dims,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reduce_sum(graph, self.handle, axes.as_ptr(), axes.len(), &options, out)
@@ -519,8 +518,8 @@ impl<'g> Value<'g> {
     /// [`reduce_max`](Self::reduce_max) with options.
     pub fn reduce_max_with(self, axes: &[i64], options: ReduceMaxOptions) -> Result<Value<'g>> {
         let options = c::tailor_reduce_max_options {
-            struct_size: size_of::<c::tailor_reduce_max_options>() as u64,
             keep_dims: options.keep_dims,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reduce_max(graph, self.handle, axes.as_ptr(), axes.len(), &options, out)
@@ -539,8 +538,8 @@ impl<'g> Value<'g> {
     /// [`reduce_min`](Self::reduce_min) with options.
     pub fn reduce_min_with(self, axes: &[i64], options: ReduceMinOptions) -> Result<Value<'g>> {
         let options = c::tailor_reduce_min_options {
-            struct_size: size_of::<c::tailor_reduce_min_options>() as u64,
             keep_dims: options.keep_dims,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reduce_min(graph, self.handle, axes.as_ptr(), axes.len(), &options, out)
@@ -559,8 +558,8 @@ impl<'g> Value<'g> {
     /// [`reduce_mean`](Self::reduce_mean) with options.
     pub fn reduce_mean_with(self, axes: &[i64], options: ReduceMeanOptions) -> Result<Value<'g>> {
         let options = c::tailor_reduce_mean_options {
-            struct_size: size_of::<c::tailor_reduce_mean_options>() as u64,
             keep_dims: options.keep_dims,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reduce_mean(graph, self.handle, axes.as_ptr(), axes.len(), &options, out)
@@ -578,8 +577,8 @@ impl<'g> Value<'g> {
     /// [`reduce_prod`](Self::reduce_prod) with options.
     pub fn reduce_prod_with(self, axes: &[i64], options: ReduceProdOptions) -> Result<Value<'g>> {
         let options = c::tailor_reduce_prod_options {
-            struct_size: size_of::<c::tailor_reduce_prod_options>() as u64,
             keep_dims: options.keep_dims,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reduce_prod(graph, self.handle, axes.as_ptr(), axes.len(), &options, out)
@@ -601,9 +600,9 @@ impl<'g> Value<'g> {
     /// [`scan`](Self::scan) with options.
     pub fn scan_with(self, axis: i64, combiner: &str, options: ScanOptions) -> Result<Value<'g>> {
         let options = c::tailor_scan_options {
-            struct_size: size_of::<c::tailor_scan_options>() as u64,
             reverse: options.reverse,
             exclusive: options.exclusive,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_scan(
@@ -669,9 +668,9 @@ impl<'g> Value<'g> {
         let starts = self.graph.dims(starts)?;
         let sizes = self.graph.dims(sizes)?;
         let options = c::tailor_slice_options {
-            struct_size: size_of::<c::tailor_slice_options>() as u64,
             steps: options.steps.as_ptr(),
             steps_count: options.steps.len(),
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_slice(
@@ -699,8 +698,8 @@ impl<'g> Value<'g> {
     /// [`gather`](Self::gather) with options.
     pub fn gather_with(self, indices: Value<'_>, options: GatherOptions) -> Result<Value<'g>> {
         let options = c::tailor_gather_options {
-            struct_size: size_of::<c::tailor_gather_options>() as u64,
             axis: options.axis,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_gather(graph, self.handle, indices.handle, &options, out)
@@ -730,9 +729,9 @@ impl<'g> Value<'g> {
         let low = self.graph.dims(low)?;
         let high = self.graph.dims(high)?;
         let options = c::tailor_pad_options {
-            struct_size: size_of::<c::tailor_pad_options>() as u64,
             interior: options.interior.as_ptr(),
             interior_count: options.interior.len(),
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_pad(
@@ -766,11 +765,11 @@ impl<'g> Value<'g> {
     ) -> Result<Value<'g>> {
         let sizes = self.graph.dims(sizes)?;
         let options = c::tailor_window_options {
-            struct_size: size_of::<c::tailor_window_options>() as u64,
             strides: options.strides.as_ptr(),
             strides_count: options.strides.len(),
             dilations: options.dilations.as_ptr(),
             dilations_count: options.dilations.len(),
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_window(
@@ -821,9 +820,9 @@ impl<'g> Value<'g> {
     pub fn dot_with(self, rhs: impl Into<Operand>, options: DotOptions) -> Result<Value<'g>> {
         let rhs = self.graph.operand(rhs.into(), self)?;
         let options = c::tailor_dot_options {
-            struct_size: size_of::<c::tailor_dot_options>() as u64,
             transpose_lhs: options.transpose_lhs,
             transpose_rhs: options.transpose_rhs,
+            ..Default::default()
         };
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_dot(graph, self.handle, rhs, &options, out)
@@ -864,395 +863,5 @@ impl Graph {
         self.append(|graph, out| unsafe {
             c::tailor_graph_iota(graph, shape.as_ptr(), shape.len(), axis, dtype.0, out)
         })
-    }
-}
-
-mod c {
-    #![allow(non_camel_case_types, dead_code)] // fields are for the library to read
-
-    use super::super::sys::tailor_graph;
-    use crate::sys::tailor_status;
-    use std::os::raw::c_char;
-
-    #[repr(C)]
-    pub struct tailor_reduce_sum_options {
-        pub struct_size: u64,
-        pub keep_dims: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_reduce_max_options {
-        pub struct_size: u64,
-        pub keep_dims: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_reduce_min_options {
-        pub struct_size: u64,
-        pub keep_dims: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_reduce_mean_options {
-        pub struct_size: u64,
-        pub keep_dims: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_reduce_prod_options {
-        pub struct_size: u64,
-        pub keep_dims: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_scan_options {
-        pub struct_size: u64,
-        pub reverse: i64,
-        pub exclusive: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_slice_options {
-        pub struct_size: u64,
-        pub steps: *const i64,
-        pub steps_count: usize,
-    }
-
-    #[repr(C)]
-    pub struct tailor_gather_options {
-        pub struct_size: u64,
-        pub axis: i64,
-    }
-
-    #[repr(C)]
-    pub struct tailor_pad_options {
-        pub struct_size: u64,
-        pub interior: *const i64,
-        pub interior_count: usize,
-    }
-
-    #[repr(C)]
-    pub struct tailor_window_options {
-        pub struct_size: u64,
-        pub strides: *const i64,
-        pub strides_count: usize,
-        pub dilations: *const i64,
-        pub dilations_count: usize,
-    }
-
-    #[repr(C)]
-    pub struct tailor_dot_options {
-        pub struct_size: u64,
-        pub transpose_lhs: i64,
-        pub transpose_rhs: i64,
-    }
-
-    #[link(name = "tailor")]
-    extern "C" {
-        pub fn tailor_graph_neg(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_abs(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_exp(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_log(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_tanh(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_erf(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_sqrt(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_rsqrt(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_sigmoid(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_not(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_cast(
-            graph: *mut tailor_graph,
-            x: u64,
-            dtype: i32,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_floor(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_ceil(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_round(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_trunc(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_sin(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_cos(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_tan(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_asin(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_acos(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_bitcast(
-            graph: *mut tailor_graph,
-            x: u64,
-            dtype: i32,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_atan(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
-        pub fn tailor_graph_add(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_sub(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_mul(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_div(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_pow(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_max(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_min(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_mod(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_rem(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_eq(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_ne(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_lt(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_le(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_gt(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_ge(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_and(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_or(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_xor(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_shift_left(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_shift_right(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_select(
-            graph: *mut tailor_graph,
-            condition: u64,
-            on_true: u64,
-            on_false: u64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reduce_sum(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            options: *const tailor_reduce_sum_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reduce_max(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            options: *const tailor_reduce_max_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reduce_min(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            options: *const tailor_reduce_min_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reduce_mean(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            options: *const tailor_reduce_mean_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reduce_prod(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            options: *const tailor_reduce_prod_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_scan(
-            graph: *mut tailor_graph,
-            x: u64,
-            axis: i64,
-            combiner: *const c_char,
-            combiner_size: usize,
-            options: *const tailor_scan_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_broadcast(
-            graph: *mut tailor_graph,
-            x: u64,
-            shape: *const u64,
-            shape_count: usize,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_reshape(
-            graph: *mut tailor_graph,
-            x: u64,
-            shape: *const u64,
-            shape_count: usize,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_transpose(
-            graph: *mut tailor_graph,
-            x: u64,
-            permutation: *const i64,
-            permutation_count: usize,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_slice(
-            graph: *mut tailor_graph,
-            x: u64,
-            starts: *const u64,
-            starts_count: usize,
-            sizes: *const u64,
-            sizes_count: usize,
-            options: *const tailor_slice_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_concat(
-            graph: *mut tailor_graph,
-            xs: *const u64,
-            xs_count: usize,
-            axis: i64,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_gather(
-            graph: *mut tailor_graph,
-            x: u64,
-            indices: u64,
-            options: *const tailor_gather_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_iota(
-            graph: *mut tailor_graph,
-            shape: *const u64,
-            shape_count: usize,
-            axis: i64,
-            dtype: i32,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_pad(
-            graph: *mut tailor_graph,
-            x: u64,
-            value: u64,
-            low: *const u64,
-            low_count: usize,
-            high: *const u64,
-            high_count: usize,
-            options: *const tailor_pad_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_window(
-            graph: *mut tailor_graph,
-            x: u64,
-            axes: *const i64,
-            axes_count: usize,
-            sizes: *const u64,
-            sizes_count: usize,
-            options: *const tailor_window_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_scatter(
-            graph: *mut tailor_graph,
-            x: u64,
-            indices: u64,
-            updates: u64,
-            combiner: *const c_char,
-            combiner_size: usize,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_dot(
-            graph: *mut tailor_graph,
-            lhs: u64,
-            rhs: u64,
-            options: *const tailor_dot_options,
-            out: *mut u64,
-        ) -> *mut tailor_status;
-        pub fn tailor_graph_bind(
-            graph: *mut tailor_graph,
-            count: u64,
-            extent: *const u64,
-            extent_count: usize,
-            out: *mut u64,
-        ) -> *mut tailor_status;
     }
 }

@@ -1,16 +1,16 @@
 //! Compiling a graph: to an executable, or to an artifact's bytes.
 
-use std::any::Any;
 use std::ffi::{c_void, CStr, CString};
-use std::mem;
+use std::fmt;
 use std::os::raw::c_char;
-use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::ptr;
 
-use super::{sys, Graph};
+use super::Graph;
+use crate::executable::utf8;
 use crate::load::raw_of;
-use crate::sys::tailor_status;
-use crate::{invalid, Device, Executable, Result, Runtime};
+use crate::sys::{self, tailor_status};
+use crate::{host, invalid, Device, Executable, Result, Runtime};
 
 /// The type of [`CompileOptions::progress`].
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
@@ -37,6 +37,9 @@ pub struct CompileOptions<'a> {
     pub max_code_bytes: u64,
     /// Names of inputs whose memory runs may write: [`Tensor::donated`](crate::Tensor::donated).
     pub donated: &'a [&'a str],
+    /// Matmuls may be computed by another library: [`RuntimeOptions::product_provider`](crate::RuntimeOptions::product_provider),
+    /// [`RuntimeOptions::cublas_lt`](crate::RuntimeOptions::cublas_lt).
+    pub offer_products: bool,
     /// The device to run on; `targets` must have one for it ("cuda": all architectures of GPUs).
     pub device: Device,
     /// On GPUs, operands of matmuls in f32 are rounded to tf32 (10 bits of mantissa), for tensor cores.
@@ -49,6 +52,14 @@ pub struct CompileOptions<'a> {
     /// Compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and `progress`
     /// cancels at once.
     pub isolated: bool,
+    /// The program for that; none: `../libexec/tailor/tailor-compile-worker` relative to the folder of libtailor.so.
+    pub worker: Option<&'a Path>,
+}
+
+impl fmt::Debug for CompileOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompileOptions").field("targets", &self.targets).finish_non_exhaustive()
+    }
 }
 
 impl Graph {
@@ -61,11 +72,13 @@ impl Graph {
     pub fn compile_with(&self, options: CompileOptions<'_>) -> Result<Executable> {
         let mut raw = ptr::null_mut();
         let runtime = raw_of(options.runtime);
+        let keeps = options.runtime.map(|runtime| runtime.handle.clone());
         // SAFETY: graph, runtime and options are live.
         self.compile_to(options, |graph, options| unsafe {
             sys::tailor_graph_compile(graph, runtime, options, &mut raw)
         })?;
-        Ok(Executable { raw })
+        // SAFETY: compiling gave a live executable.
+        unsafe { Executable::of(raw, keeps) }
     }
 
     /// Compiles without loading, for other machines too: the bytes of the artifact.
@@ -74,7 +87,7 @@ impl Graph {
         let user = &mut bytes as *mut Vec<u8> as *mut c_void;
         // SAFETY: as above; `user` outlives the call and nothing else uses it meanwhile.
         self.compile_to(options, |graph, options| unsafe {
-            sys::tailor_graph_compile_artifact(graph, options, take, user)
+            sys::tailor_graph_compile_artifact(graph, options, Some(take), user)
         })?;
         Ok(bytes)
     }
@@ -84,13 +97,13 @@ impl Graph {
         let targets: Vec<*const c_char> = targets.iter().map(|name| name.as_ptr()).collect();
         let donated = texts("donated input", options.donated)?;
         let donated: Vec<*const c_char> = donated.iter().map(|name| name.as_ptr()).collect();
-        let mut progress = Reporter { callback: options.progress, panic: None };
+        let worker = options.worker.map(utf8).transpose()?.map(|path| text("worker", path)).transpose()?;
+        let mut progress = options.progress;
         let given = sys::tailor_compile_options {
-            struct_size: mem::size_of::<sys::tailor_compile_options>() as u64,
             targets: targets.as_ptr(),
             target_count: targets.len(),
-            progress: progress.callback.as_ref().map(|_| report as ProgressFunction),
-            progress_user: &mut progress as *mut Reporter<'_> as *mut c_void,
+            progress: progress.as_ref().map(|_| report as ProgressFunction),
+            progress_user: &mut progress as *mut Option<Progress<'_>> as *mut c_void,
             threads: options.threads,
             secret_key: options.secret_key.map_or(ptr::null(), |key| key.as_ptr()),
             max_versions: if options.max_versions == 0 { 8 } else { options.max_versions },
@@ -99,24 +112,26 @@ impl Graph {
             donated_count: donated.len(),
             device: options.device.numbers().0,
             device_ordinal: options.device.numbers().1,
-            offer_products: 0,
+            offer_products: options.offer_products.into(),
             direct_convolutions: options.direct_convolutions.into(),
             allow_tf32: options.allow_tf32.into(),
             memory_limit: options.memory_limit,
             isolated: options.isolated.into(),
-            worker: ptr::null(),
+            worker: worker.as_ref().map_or(ptr::null(), |worker| worker.as_ptr()),
+            ..Default::default()
         };
         let result = self.call(|graph| function(graph, &given));
-        match progress.panic {
-            Some(panic) => resume_unwind(panic),
-            None => result,
-        }
+        host::resume();
+        result
     }
 }
 
 fn texts(what: &str, names: &[&str]) -> Result<Vec<CString>> {
-    let texts = names.iter().map(|&name| CString::new(name)).collect::<std::result::Result<Vec<_>, _>>();
-    texts.map_err(|_| invalid(format!("a {} of {:?} has a NUL inside", what, names)))
+    names.iter().map(|name| text(what, name)).collect()
+}
+
+fn text(what: &str, name: &str) -> Result<CString> {
+    CString::new(name).map_err(|_| invalid(format!("the {} {:?} has a NUL inside", what, name)))
 }
 
 type Raw = *mut sys::tailor_graph;
@@ -124,26 +139,12 @@ type Options = *const sys::tailor_compile_options;
 type Status = *mut tailor_status;
 type ProgressFunction = unsafe extern "C" fn(*mut c_void, *const c_char, f64) -> i32;
 
-struct Reporter<'a> {
-    callback: Option<Progress<'a>>,
-    panic: Option<Box<dyn Any + Send>>, // to be resumed outside of C code
-}
-
 unsafe extern "C" fn report(user: *mut c_void, phase: *const c_char, done: f64) -> i32 {
-    // SAFETY: the library calls on the thread of compile_to, whose reporter this is.
-    let progress = &mut *(user as *mut Reporter<'_>);
+    // SAFETY: the library calls on the thread of compile_to, whose closure this is.
+    let progress = &mut *(user as *mut Option<Progress<'_>>);
     let phase = CStr::from_ptr(phase).to_string_lossy();
-    let callback = match progress.callback.as_mut() {
-        Some(callback) => callback,
-        None => return 1,
-    };
-    match catch_unwind(AssertUnwindSafe(|| callback(&phase, done))) {
-        Ok(go_on) => go_on.into(),
-        Err(panic) => {
-            progress.panic = Some(panic);
-            0
-        }
-    }
+    let go_on = host::keep_panic(false, || progress.as_mut().map_or(true, |progress| progress(&phase, done)));
+    go_on.into()
 }
 
 unsafe extern "C" fn take(user: *mut c_void, data: *const c_void, size: usize) {

@@ -1,14 +1,14 @@
 //! Custom operators: nodes that functions of the host compute.
 
-use std::mem;
-
-use super::{chars, handles, sys, DimSize, Graph, Value};
-use crate::{DType, Result};
+use super::{chars, handles, DimSize, Graph, Value};
+use crate::{sys, DType, Result};
 
 /// The type of a result of a custom operator.
 #[derive(Clone, Copy, Debug)]
 pub struct CustomResult<'a> {
+    /// The element type.
     pub dtype: DType,
+    /// The dim sizes.
     pub dims: &'a [DimSize],
     /// The dim whose size is a bound: the function counts how much of it is used, and the value has only that much.
     pub counted_dim: Option<usize>,
@@ -39,11 +39,10 @@ impl Graph {
         let dims = results.iter().map(|result| self.dims(result.dims)).collect::<Result<Vec<_>>>()?;
         let types: Vec<_> = results.iter().zip(&dims).map(|(result, dims)| result.to_c(dims)).collect();
         let options = sys::tailor_custom_options {
-            struct_size: mem::size_of::<sys::tailor_custom_options>() as u64,
             attributes: chars(options.attributes),
             attributes_size: options.attributes.len(),
             impure: options.impure.into(),
-            reserved: 0,
+            ..Default::default()
         };
         // SAFETY: the graph is live, and so are texts, arrays and options for the call.
         self.append_list(results.len(), |graph, out| unsafe {

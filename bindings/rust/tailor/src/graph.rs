@@ -23,7 +23,6 @@ mod custom;
 mod dim;
 mod loops;
 mod ops;
-pub mod sys;
 mod value;
 
 pub use builders::Spatial;
@@ -36,12 +35,15 @@ pub use value::{Operand, Value};
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::fmt;
 use std::mem;
 use std::os::raw::c_char;
 use std::ptr;
 
-use crate::sys::tailor_status;
-use crate::{check, release, text, DType, Element, Error, Result, FAILED_PRECONDITION};
+use crate::error::text;
+use crate::host::release;
+use crate::sys::{self, tailor_status};
+use crate::{check, DType, Element, Error, ErrorCode, Result};
 
 /// A tensor graph under construction. It may move between threads, but is used by one at a time.
 pub struct Graph {
@@ -148,12 +150,11 @@ impl Graph {
     /// read.
     fn call(&self, function: impl FnOnce(*mut sys::tailor_graph) -> *mut tailor_status) -> Result<()> {
         if self.busy.replace(true) {
-            let message = "the graph is in use by the call that this one comes from".into();
-            return Err(Error { code: FAILED_PRECONDITION, message, node: String::new() });
+            let message = "the graph is in use by the call that this one comes from";
+            return Err(Error::new(ErrorCode::FailedPrecondition, message));
         }
-        let status = function(self.raw);
-        self.busy.set(false);
-        check(status)
+        let _idle = IdleOnDrop(&self.busy); // also if an owner of constants panics
+        check(function(self.raw))
     }
 
     fn append(
@@ -184,6 +185,20 @@ impl Graph {
         self.call(|graph| function(graph, &mut read))?;
         // SAFETY: after success it is a live text.
         Ok(unsafe { text(read) })
+    }
+}
+
+struct IdleOnDrop<'a>(&'a Cell<bool>);
+
+impl Drop for IdleOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").finish_non_exhaustive()
     }
 }
 

@@ -25,20 +25,17 @@
 //! # Ok::<(), tailor::Error>(())
 //! ```
 
-pub mod sys;
-
 use std::ffi::{c_void, CString};
 use std::fmt;
-use std::mem;
 use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 use std::slice;
 
-use crate::graph::sys::tailor_graph;
 use crate::graph::{Graph, Symbol};
-use crate::sys::tailor_status;
-use crate::{check, invalid, release, Tensor};
+use crate::host::release;
+use crate::sys::{self, tailor_graph, tailor_status};
+use crate::{check, invalid, Tensor};
 
 /// A model that was not loaded: INVALID_ARGUMENT if it is wrong, UNIMPLEMENTED if it is valid but not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +47,7 @@ pub struct Error {
     pub needs_fixed: Vec<String>,
 }
 
+/// What functions of this module return.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl From<crate::Error> for Error {
@@ -76,6 +74,7 @@ impl std::error::Error for Error {}
 /// A dim of inputs: `4.into()`, or an expression, `"2*S + 1".into()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputDim<'a> {
+    /// A number.
     Number(i64),
     /// Integers, symbols, `+ - *`, parentheses, and `floordiv(a, b)`, `mod`, `min`, `max`, `ceildiv`.
     Text(&'a str),
@@ -94,7 +93,7 @@ impl<'a> From<&'a str> for InputDim<'a> {
 }
 
 /// The options of loading a model. `Options { dims: &[("batch", 4.into())], ..Default::default() }`.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Ranges of symbols by name; others have the default range.
     pub symbols: &'a [(&'a str, Symbol<'a>)],
@@ -170,7 +169,6 @@ impl Options<'_> {
         let domain_pointers: Vec<_> = domains.iter().map(|domain| domain.as_ptr()).collect();
         let mut needs_fixed: Vec<String> = Vec::new();
         let options = sys::tailor_onnx_options {
-            struct_size: mem::size_of::<sys::tailor_onnx_options>() as u64,
             symbols: symbols.as_ptr(),
             symbol_count: symbols.len(),
             dims: dims.as_ptr(),
@@ -183,6 +181,7 @@ impl Options<'_> {
             directory_size: directory.map_or(0, str::len),
             custom_domains: domain_pointers.as_ptr(),
             custom_domain_count: domain_pointers.len(),
+            ..Default::default()
         };
         let mut raw = ptr::null_mut();
         check(load(&options, &mut raw)).map_err(|error| Error { error, needs_fixed })?;

@@ -1,15 +1,14 @@
 //! Loops and branches, and builders of loops: recurrent layers, sorting, selection of elements.
 
 use std::ffi::CString;
-use std::mem;
 use std::ptr;
 
 use super::builders::handle;
-use super::{handles, sys, DimSize, Graph, Value};
-use crate::{invalid, Result};
+use super::{handles, DimSize, Graph, Value};
+use crate::{invalid, sys, Result};
 
 /// Options of a recurrent layer. Defaults: zeros, all steps, sigmoid and tanh.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Recurrence<'a> {
     /// `[G * H]`, added to x w^T.
     pub bias: Option<Value<'a>>,
@@ -38,14 +37,18 @@ pub struct Recurrence<'a> {
 /// A function of gates by its name in `tailor_recurrence_options`, and its parameters if they differ from the defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Activation<'a> {
+    /// Its name: `"relu"`.
     pub name: &'a str,
+    /// The parameter a.
     pub alpha: Option<f64>,
+    /// The parameter b.
     pub beta: Option<f64>,
 }
 
 /// Elements or slices without repeats, U of them, a new symbol.
 #[derive(Clone, Copy, Debug)]
 pub struct Unique<'g> {
+    /// Those elements or slices.
     pub values: Value<'g>,
     /// i64 `[U]`: where each occurs first.
     pub indices: Value<'g>,
@@ -187,7 +190,7 @@ impl Graph {
     pub(super) fn append_list(
         &self,
         count: usize,
-        function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut crate::sys::tailor_status,
+        function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut sys::tailor_status,
     ) -> Result<Vec<Value<'_>>> {
         let mut results = vec![0; count];
         self.call(|graph| function(graph, results.as_mut_ptr()))?;
@@ -208,7 +211,6 @@ impl Recurrence<'_> {
         let alphas = parameters(|activation| activation.alpha);
         let betas = parameters(|activation| activation.beta);
         function(&sys::tailor_recurrence_options {
-            struct_size: mem::size_of::<sys::tailor_recurrence_options>() as u64,
             bias: handle(self.bias),
             recurrent_bias: handle(self.recurrent_bias),
             initial_h: handle(self.initial_h),
@@ -218,12 +220,12 @@ impl Recurrence<'_> {
             reverse: self.reverse.into(),
             linear_before_reset: self.linear_before_reset.into(),
             input_forget: self.input_forget.into(),
-            reserved: 0,
             clip: self.clip,
             activations: pointers.as_ptr(),
             alphas: alphas.as_ptr(),
             betas: betas.as_ptr(),
             activation_count: pointers.len(),
+            ..Default::default()
         })
     }
 }

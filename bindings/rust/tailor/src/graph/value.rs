@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
-use super::{chars, sys, Dim, Graph};
-use crate::{DType, Result};
+use super::{chars, Dim, Graph};
+use crate::{sys, DType, Result};
 
 /// A tensor of a graph. Operators follow the ops of their names and take values and numbers: `(x * 2.0)? + y`; `%` is
 /// `rem`.
@@ -19,6 +19,7 @@ pub struct Value<'g> {
 pub enum Operand {
     /// The handle of a value; one of another graph is refused where it is used.
     Value(u64),
+    /// A number.
     Number(f64),
 }
 
@@ -50,7 +51,7 @@ impl Graph {
     }
 
     fn type_of(&self, value: Value<'_>) -> Result<(DType, Vec<Dim<'_>>)> {
-        let (mut dtype, mut rank, mut dims) = (0, 0, [0; crate::sys::MAX_RANK]);
+        let (mut dtype, mut rank, mut dims) = (0, 0, [0; crate::MAX_RANK]);
         // SAFETY: the graph is live, and the library writes at most MAX_RANK dims.
         self.call(|graph| unsafe {
             sys::tailor_graph_value_type(graph, value.handle, &mut dtype, &mut rank, dims.as_mut_ptr())
@@ -61,6 +62,7 @@ impl Graph {
 }
 
 impl<'g> Value<'g> {
+    /// The element type.
     pub fn dtype(self) -> Result<DType> {
         Ok(self.graph.type_of(self)?.0)
     }

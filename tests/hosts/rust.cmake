@@ -1,11 +1,15 @@
-# The Rust wrapper, built by rustc alone: Debian's, which is the oldest that it supports.
+# The Rust crates, built by rustc alone, and as packages by cargo: Debian's, the oldest that they support.
 find_program(TAILOR_RUSTC rustc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
-set(rust_tests rust_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
-  rust_onnx_test)
-if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC)
-  foreach(name ${rust_tests} rust_docs_test rust_compile_onnx rust_custom_operator)
-    tailor_missing_host(${name} rustc)
+find_program(TAILOR_CARGO cargo PATHS /usr/bin NO_DEFAULT_PATH)
+set(rust_tests rust_test rust_run_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
+  rust_onnx_test rust_mistakes_test rust_compile_fail_test)
+set(rust_examples rust_compile_onnx rust_custom_operator rust_thread_pool)
+# The declarations of tailor-sys are those of the C headers.
+add_test(NAME rust_sys_test COMMAND ${TAILOR_PYTHON} ${PROJECT_SOURCE_DIR}/bindings/rust/tailor-sys/generate.py --check)
+if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC OR NOT TAILOR_CARGO)
+  foreach(name ${rust_tests} rust_docs_test rust_package_test ${rust_examples})
+    tailor_missing_host(${name} "rustc or cargo")
   endforeach()
   return()
 endif()
@@ -21,7 +25,8 @@ function(tailor_crate suffix)
   set(rlib ${folder}/libtailor.rlib)
   add_custom_command(OUTPUT ${sys} ${rlib}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
-    COMMAND ${TAILOR_RUSTC} ${flags} ${features} --crate-type rlib --crate-name tailor_sys ${rust}/tailor-sys/src/lib.rs -o ${sys}
+    COMMAND ${TAILOR_RUSTC} ${flags} ${features} --crate-type rlib --crate-name tailor_sys
+      ${rust}/tailor-sys/src/lib.rs -o ${sys}
     COMMAND ${TAILOR_RUSTC} ${flags} ${features} --crate-type rlib --crate-name tailor ${rust}/tailor/src/lib.rs
       --extern tailor_sys=${sys} -o ${rlib}
     DEPENDS ${rust_sources} ${arg_DEPENDS} VERBATIM)
@@ -36,7 +41,7 @@ foreach(name ${rust_tests})
   set(crates rust_graph)
   if(name STREQUAL rust_test)
     set(crates rust)
-  elseif(name STREQUAL rust_onnx_test)
+  elseif(name MATCHES "onnx|mistakes")
     set(crates rust_onnx)
   endif()
   add_custom_command(OUTPUT ${name}
@@ -48,6 +53,11 @@ endforeach()
 # On the GPU that the emulator plays.
 set_property(TEST rust_device_test APPEND PROPERTY ENVIRONMENT TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>)
 tailor_reads_models(rust_onnx_test)
+set_property(TEST rust_compile_fail_test APPEND PROPERTY ENVIRONMENT TAILOR_RUSTC=${TAILOR_RUSTC}
+  TAILOR_RUST_CRATES=${CMAKE_CURRENT_BINARY_DIR}/rust_graph
+  TAILOR_RUST_COMPILE_FAIL=${CMAKE_CURRENT_SOURCE_DIR}/rust_compile_fail)
+tailor_host_test(rust_package_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/rust_package_test.py
+  ${TAILOR_CARGO} ${TAILOR_RUSTC} ${PROJECT_SOURCE_DIR} ${libraries} ${CMAKE_CURRENT_BINARY_DIR}/rust_packages)
 # The examples in the documentation compile.
 tailor_host_test(rust_docs_test COMMAND ${TAILOR_RUSTDOC} --test --edition 2021 --crate-name tailor
   ${all_features} -L ${CMAKE_CURRENT_BINARY_DIR}/rust_onnx
@@ -67,4 +77,7 @@ tailor_rust_example(custom_operator rust_graph)
 tailor_host_test(rust_custom_operator COMMAND ${CMAKE_CURRENT_BINARY_DIR}/rust_custom_operator)
 set_tests_properties(rust_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION
   "^\\[5.0, 15.0, -10.0, -15.0, 15.0\\], clamped at \\[1, 3\\]\n\\[10.0, 15.0\\], clamped at \\[1\\]\n$")
-add_custom_target(rust_host ALL DEPENDS ${rust_tests} rust_compile_onnx rust_custom_operator)
+tailor_rust_example(thread_pool rust_graph)
+tailor_host_test(rust_thread_pool COMMAND ${CMAKE_CURRENT_BINARY_DIR}/rust_thread_pool)
+set_tests_properties(rust_thread_pool PROPERTIES PASS_REGULAR_EXPRESSION "^\\[256.0, 256000.0, 1280000.0\\]\n$")
+add_custom_target(rust_host ALL DEPENDS ${rust_tests} ${rust_examples})

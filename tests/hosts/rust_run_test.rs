@@ -5,10 +5,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use tailor::graph::{CompileOptions, Graph};
-use tailor::{dims, Counters, DType, Device, Error, ErrorCode, Executable, LoadOptions, LogLevel, Outputs, Runtime};
-use tailor::{RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent, TracePhase};
+use tailor::{dims, Canceller, Counters, DType, Device, Error, ErrorCode, Executable, LoadOptions, LogLevel, Outputs};
+use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent, TracePhase};
 
 fn error_of<T>(result: tailor::Result<T>) -> Error {
     result.err().expect("an error")
@@ -54,6 +55,7 @@ fn handles_are_send_and_sync_where_that_is_sound() {
     }
     both::<Executable>();
     both::<Runtime>();
+    both::<Canceller>();
     both::<Error>();
     both::<Tensor<'_>>();
     both::<TensorMut<'_>>();
@@ -211,6 +213,58 @@ fn a_session_moves_between_threads() {
             scope.spawn(run).join().unwrap()
         });
     }
+}
+
+/// A session of a program that counts to 2^62, and its input.
+fn counting(options: SessionOptions) -> (Session, [i64; 1]) {
+    let condition = Graph::new("condition").unwrap();
+    let i = condition.input("i", DType::I64, &[]).unwrap();
+    condition.output("more", i.lt(4.6e18).unwrap()).unwrap();
+    let body = Graph::new("body").unwrap();
+    let i = body.input("i", DType::I64, &[]).unwrap();
+    body.output("i", (i + 1).unwrap()).unwrap();
+    let graph = Graph::new("count").unwrap();
+    let i = graph.input("i", DType::I64, &[]).unwrap();
+    let counted = graph.while_(&[i], &condition, &body, &[]).unwrap()[0];
+    graph.output("i", counted).unwrap();
+    let executable = graph.compile_with(CompileOptions { targets: &["host"], ..Default::default() }).unwrap();
+    (executable.session_with(options).unwrap(), [0])
+}
+
+#[test]
+fn runs_can_be_cancelled() {
+    let (mut session, start) = counting(SessionOptions::default());
+    let inputs = [Tensor::new(&start, &[])];
+    let canceller = session.canceller();
+    let other = canceller.clone();
+    let running = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        other.cancel();
+    });
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::Cancelled);
+    running.join().unwrap();
+    canceller.cancel(); // the next run
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::Cancelled);
+    canceller.cancel();
+    canceller.uncancel();
+    let almost = [i64::MAX - 5];
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
+    drop(session);
+    canceller.cancel(); // there is nothing to cancel
+}
+
+#[test]
+fn runs_have_deadlines() {
+    let timeout = Some(Duration::from_millis(10));
+    let (mut session, start) = counting(SessionOptions { timeout, ..Default::default() });
+    let (inputs, almost) = ([Tensor::new(&start, &[])], [i64::MAX - 5]);
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::DeadlineExceeded);
+    session.set_timeout(Some(Duration::ZERO)).unwrap();
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::DeadlineExceeded);
+    session.set_timeout(Some(Duration::MAX)).unwrap();
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
+    session.set_timeout(None).unwrap();
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
 }
 
 #[derive(Default)]

@@ -7,6 +7,7 @@ use std::os::raw::{c_char, c_void};
 pub const TAILOR_OK: i32 = 0;
 pub const TAILOR_CANCELLED: i32 = 1;
 pub const TAILOR_INVALID_ARGUMENT: i32 = 3;
+pub const TAILOR_DEADLINE_EXCEEDED: i32 = 4;
 pub const TAILOR_NOT_FOUND: i32 = 5;
 pub const TAILOR_RESOURCE_EXHAUSTED: i32 = 8;
 pub const TAILOR_FAILED_PRECONDITION: i32 = 9;
@@ -330,6 +331,7 @@ pub struct tailor_session_options {
     pub asynchronous: i32,
     pub host_outputs: i32,
     pub cuda_graph: i64,
+    pub timeout_ns: i64,
 }
 
 impl Default for tailor_session_options {
@@ -508,6 +510,9 @@ extern "C" {
         inputs: *const tailor_tensor,
         input_count: usize,
     ) -> *mut tailor_status;
+    pub fn tailor_session_cancel(session: *const tailor_session) -> *mut tailor_status;
+    pub fn tailor_session_uncancel(session: *const tailor_session) -> *mut tailor_status;
+    pub fn tailor_session_set_timeout(session: *mut tailor_session, timeout_ns: i64) -> *mut tailor_status;
     pub fn tailor_session_set_seed(session: *mut tailor_session, seed: u64) -> *mut tailor_status;
     pub fn tailor_tensor_from_dlpack(
         executable: *const tailor_executable,

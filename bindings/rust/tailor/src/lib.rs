@@ -40,7 +40,7 @@ pub use host::ParallelFor;
 pub use load::LoadOptions;
 pub use runtime::{DeviceInfo, LogLevel, ProductProvider, Runtime, RuntimeOptions};
 pub use session::{
-    Bound, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent, TracePhase,
+    Bound, Canceller, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent, TracePhase,
 };
 pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
 

@@ -1,11 +1,14 @@
 //! Sessions: workspace and threads for streams of runs.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Index;
 use std::ptr;
 use std::slice;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::executable::finish_into;
 use crate::host::{self, run_parallel_for, ParallelFor};
@@ -64,6 +67,9 @@ pub struct SessionOptions {
     /// Called on the thread of the run at the begin and at the end of each kernel launch. A panic in it propagates when the
     /// run returns.
     pub trace: Option<Trace>,
+    /// Runs that take longer are interrupted, and return [`DeadlineExceeded`](crate::ErrorCode::DeadlineExceeded): see
+    /// [`Session::set_timeout`].
+    pub timeout: Option<Duration>,
     /// The library's threads sleep between kernels; otherwise they spin for about 1 ms first.
     pub idle_sleep: bool,
     /// On a GPU: the stream for all work; none: the session makes one.
@@ -91,9 +97,15 @@ impl SessionOptions {
             asynchronous: self.asynchronous.into(),
             host_outputs: (!self.device_outputs).into(),
             cuda_graph: self.cuda_graph.into(),
+            timeout_ns: nanoseconds(self.timeout),
             ..Default::default()
         }
     }
+}
+
+/// 0: none.
+fn nanoseconds(timeout: Option<Duration>) -> i64 {
+    timeout.map_or(0, |timeout| i64::try_from(timeout.as_nanos().max(1)).unwrap_or(i64::MAX))
 }
 
 unsafe extern "C" fn trace(user: *mut c_void, launch: i32, phase: i32) {
@@ -109,6 +121,11 @@ struct SessionHandle {
     _trace: Option<Box<Trace>>,
 }
 
+// SAFETY: only a Session, which is not Sync, runs it; other threads cancel its runs, which the library allows. The closures are
+// Send, and only runs call them.
+unsafe impl Send for SessionHandle {}
+unsafe impl Sync for SessionHandle {}
+
 impl Drop for SessionHandle {
     fn drop(&mut self) {
         // SAFETY: the session is ours.
@@ -118,12 +135,44 @@ impl Drop for SessionHandle {
 
 /// Workspace and threads for one stream of runs; one run at a time. It may move between threads.
 pub struct Session {
-    handle: SessionHandle,
+    handle: Arc<SessionHandle>,
     executable: Executable,
+    one_thread: PhantomData<Cell<()>>, // not Sync
 }
 
-// SAFETY: a session may be used from any thread, one at a time.
-unsafe impl Send for Session {}
+/// Cancels the runs of a session from any thread ([`Session::canceller`]).
+#[derive(Clone)]
+pub struct Canceller {
+    session: Weak<SessionHandle>,
+}
+
+impl Canceller {
+    /// Cancels the run in progress, or else the next one: it returns [`Cancelled`](crate::ErrorCode::Cancelled). On a CPU the
+    /// run ends within a few milliseconds; calls of custom operators and of the caller's executor are completed first. The
+    /// session stays usable. Nothing happens if the session is gone.
+    pub fn cancel(&self) {
+        self.with(sys::tailor_session_cancel);
+    }
+
+    /// Takes back a [`cancel`](Canceller::cancel) that has found no run.
+    pub fn uncancel(&self) {
+        self.with(sys::tailor_session_uncancel);
+    }
+
+    fn with(&self, function: unsafe extern "C" fn(*const sys::tailor_session) -> *mut sys::tailor_status) {
+        if let Some(session) = self.session.upgrade() {
+            // SAFETY: the session is live.
+            let status = check(unsafe { function(session.raw) });
+            debug_assert!(status.is_ok(), "a live session can be cancelled");
+        }
+    }
+}
+
+impl fmt::Debug for Canceller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Canceller").finish_non_exhaustive()
+    }
+}
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,8 +196,8 @@ impl Session {
         let mut raw = ptr::null_mut();
         // SAFETY: the executable is live; the closures live as long as the session.
         check(unsafe { sys::tailor_session_create(executable.raw(), &given, &mut raw) })?;
-        let handle = SessionHandle { raw, _parallel_for: parallel_for, _trace: traced };
-        Ok(Session { handle, executable: executable.clone() })
+        let handle = Arc::new(SessionHandle { raw, _parallel_for: parallel_for, _trace: traced });
+        Ok(Session { handle, executable: executable.clone(), one_thread: PhantomData })
     }
 
     /// The executable that it runs.
@@ -258,6 +307,34 @@ impl Session {
         let raw = self.executable.raw_inputs(inputs, false)?;
         // SAFETY: the session is ours, and inputs are valid.
         check(unsafe { sys::tailor_session_reserve(self.handle.raw, raw.as_ptr(), raw.len()) })
+    }
+
+    /// What cancels runs of this session.
+    ///
+    /// ```no_run
+    /// # let executable = tailor::Executable::load("model.tlr")?;
+    /// # let x = [0.0f32; 4];
+    /// let mut session = executable.session(4)?;
+    /// let canceller = session.canceller();
+    /// std::thread::spawn(move || {
+    ///     std::thread::sleep(std::time::Duration::from_secs(1));
+    ///     canceller.cancel();
+    /// });
+    /// match session.run(&[(&x).into()]) {
+    ///     Err(error) if error.code == tailor::ErrorCode::Cancelled => println!("after a second"),
+    ///     result => println!("{:?}", result?),
+    /// }
+    /// # Ok::<(), tailor::Error>(())
+    /// ```
+    pub fn canceller(&self) -> Canceller {
+        Canceller { session: Arc::downgrade(&self.handle) }
+    }
+
+    /// Later runs that take longer are interrupted as cancelled ones are, and return
+    /// [`DeadlineExceeded`](crate::ErrorCode::DeadlineExceeded); `None`: no limit.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: the session is ours.
+        check(unsafe { sys::tailor_session_set_timeout(self.handle.raw, nanoseconds(timeout)) })
     }
 
     /// Random operators of later runs compute from `seed`, and the runs are numbered from 0: equal seeds and numbers give equal

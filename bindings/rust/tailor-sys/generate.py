@@ -173,7 +173,7 @@ def main():
         else:
             path.write_text(text)
     if stale:
-        sys.exit(f"{', '.join(stale)}: not what the C headers declare; run bindings/rust/tailor-sys/generate.py")
+        sys.exit(f"{', '.join(stale)}: not what the C headers declare; run ./dev generate")
 
 
 if __name__ == "__main__":

@@ -30,9 +30,8 @@ impl Hooks {
         Hooks { log, allocator, greater_alignments: Mutex::default() }
     }
 
-    /// Sets what the library calls; the hooks must live as long as it may.
+    /// Sets what the library calls, with the hooks as `user`.
     pub(crate) fn install(&self, options: &mut sys::tailor_runtime_options) {
-        options.user = self as *const Hooks as *mut c_void;
         if self.log.is_some() {
             options.log = Some(log);
         }

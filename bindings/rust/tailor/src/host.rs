@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::mem;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::NonNull;
 
 /// An executor of the host: see [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for).
 pub type ParallelFor = Box<dyn Fn(&(dyn Fn(usize) + Sync), usize) + Send + Sync>;
@@ -49,6 +50,29 @@ pub(crate) fn text_of(panic: Panic) -> String {
     let text = text.to_owned();
     mem::forget(panic);
     text
+}
+
+/// A value at an address that the library has, which is not the value's only name: a `Box` would claim to be.
+pub(crate) struct Shared<T>(NonNull<T>);
+
+// SAFETY: it owns the value; whoever shares it through the pointer says why that is right.
+unsafe impl<T: Send> Send for Shared<T> {}
+
+impl<T> Shared<T> {
+    pub(crate) fn new(value: T) -> Shared<T> {
+        Shared(NonNull::from(Box::leak(Box::new(value))))
+    }
+
+    pub(crate) fn user(&self) -> *mut c_void {
+        self.0.as_ptr() as *mut c_void
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: the value came from a box, and the library is done with it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
 /// Drops an owner that the library held.

@@ -46,6 +46,11 @@ pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
 
 use error::{check, invalid, text};
 
+/// The code of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// The runtime library's version, "0.1.0".
 pub fn version() -> String {
     // SAFETY: a static text.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::text;
 use crate::hooks::{Allocator, Hooks, Log};
-use crate::host::{release, text_of};
+use crate::host::{release, text_of, Shared};
 use crate::{check, sys, CustomCall, Device, Error, ErrorCode, Result};
 
 /// A runtime loads executables, which may call the custom operators registered with it, and which keep it alive: see
@@ -36,7 +36,7 @@ pub struct Runtime {
 /// The C runtime, and what it calls. Its executables hold it too.
 pub(crate) struct RuntimeHandle {
     pub(crate) raw: *mut sys::tailor_runtime,
-    _hooks: Box<Hooks>,
+    _hooks: Shared<Hooks>,
 }
 
 // SAFETY: every call on a runtime may be made from many threads at once, and the hooks' closures are Send and Sync.
@@ -135,7 +135,7 @@ impl Runtime {
     /// ```
     pub fn with_options(options: RuntimeOptions<'_>) -> Result<Runtime> {
         let choice = options.product_choice.unwrap_or("");
-        let hooks = Box::new(Hooks::new(options.log, options.allocator));
+        let hooks = Hooks::new(options.log, options.allocator);
         let mut given = sys::tailor_runtime_options {
             product_provider: options.product_provider.map_or(ptr::null(), |provider| provider.0),
             product_choice: options.product_choice.map_or(ptr::null(), |_| choice.as_ptr() as *const c_char),
@@ -144,6 +144,8 @@ impl Runtime {
             ..Default::default()
         };
         hooks.install(&mut given);
+        let hooks = Shared::new(hooks);
+        given.user = hooks.user();
         let mut raw = ptr::null_mut();
         // SAFETY: options are valid for the call; the hooks live as long as the runtime and its executables.
         check(unsafe { sys::tailor_runtime_create(&given, &mut raw) })?;

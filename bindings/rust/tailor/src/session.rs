@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::executable::finish_into;
-use crate::host::{self, run_parallel_for, ParallelFor};
+use crate::host::{self, run_parallel_for, ParallelFor, Shared};
 use crate::tensor::InUse;
 use crate::{check, invalid, sys, DType, Element, Executable, Result, Tensor, TensorMut, TensorView};
 
@@ -117,8 +117,9 @@ unsafe extern "C" fn trace(user: *mut c_void, launch: i32, phase: i32) {
 /// The C session, and what it calls.
 struct SessionHandle {
     raw: *mut sys::tailor_session,
-    _parallel_for: Option<Box<ParallelFor>>,
-    _trace: Option<Box<Trace>>,
+    _parallel_for: Option<Shared<ParallelFor>>,
+    _trace: Option<Shared<Trace>>,
+    executable: Executable, // with the runtime, whose allocator frees the session's memory
 }
 
 // SAFETY: only a Session, which is not Sync, runs it; other threads cancel its runs, which the library allows. The closures are
@@ -136,7 +137,6 @@ impl Drop for SessionHandle {
 /// Workspace and threads for one stream of runs; one run at a time. It may move between threads.
 pub struct Session {
     handle: Arc<SessionHandle>,
-    executable: Executable,
     one_thread: PhantomData<Cell<()>>, // not Sync
 }
 
@@ -176,33 +176,34 @@ impl fmt::Debug for Canceller {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("executable", &self.executable).finish_non_exhaustive()
+        f.debug_struct("Session").field("executable", &self.handle.executable).finish_non_exhaustive()
     }
 }
 
 impl Session {
     pub(crate) fn create(executable: &Executable, options: SessionOptions) -> Result<Session> {
         let mut given = options.to_c();
-        let parallel_for = options.parallel_for.map(Box::new);
-        let mut traced = options.trace.map(Box::new);
+        let parallel_for = options.parallel_for.map(Shared::new);
+        let traced = options.trace.map(Shared::new);
         if let Some(parallel_for) = &parallel_for {
             given.parallel_for = Some(run_parallel_for);
-            given.parallel_user = &**parallel_for as *const ParallelFor as *mut c_void;
+            given.parallel_user = parallel_for.user();
         }
-        if let Some(traced) = &mut traced {
+        if let Some(traced) = &traced {
             given.trace = Some(trace);
-            given.trace_user = &mut **traced as *mut Trace as *mut c_void;
+            given.trace_user = traced.user();
         }
         let mut raw = ptr::null_mut();
         // SAFETY: the executable is live; the closures live as long as the session.
         check(unsafe { sys::tailor_session_create(executable.raw(), &given, &mut raw) })?;
-        let handle = Arc::new(SessionHandle { raw, _parallel_for: parallel_for, _trace: traced });
-        Ok(Session { handle, executable: executable.clone(), one_thread: PhantomData })
+        let executable = executable.clone();
+        let handle = SessionHandle { raw, _parallel_for: parallel_for, _trace: traced, executable };
+        Ok(Session { handle: Arc::new(handle), one_thread: PhantomData })
     }
 
     /// The executable that it runs.
     pub fn executable(&self) -> &Executable {
-        &self.executable
+        &self.handle.executable
     }
 
     /// Runs once. The outputs are the session's memory, which they borrow until they are dropped; an output in the memory of
@@ -228,8 +229,8 @@ impl Session {
     /// ```
     pub fn run_into(&mut self, inputs: &[Tensor<'_>], outputs: &mut [TensorMut<'_>]) -> Result<()> {
         let _in_use = InUse::take(inputs)?;
-        let raw = self.executable.raw_inputs(inputs, true)?;
-        let mut written = self.executable.raw_outputs(outputs)?;
+        let raw = self.handle.executable.raw_inputs(inputs, true)?;
+        let mut written = self.handle.executable.raw_outputs(outputs)?;
         // SAFETY: handles are live; inputs and outputs are borrowed until the run has ended.
         let status = unsafe {
             let (outputs, count) = (written.as_mut_ptr(), written.len());
@@ -262,8 +263,8 @@ impl Session {
         outputs: Vec<TensorMut<'a>>,
     ) -> Result<Bound<'a>> {
         let given = self.raw_bound_inputs(&inputs)?;
-        let mut written = self.executable.raw_outputs(&outputs)?;
-        for (output, info) in written.iter_mut().zip(self.executable.outputs()) {
+        let mut written = self.handle.executable.raw_outputs(&outputs)?;
+        for (output, info) in written.iter_mut().zip(self.handle.executable.outputs()) {
             if let (true, Some(input)) = (output.data.is_null(), info.memory_of.and_then(|i| given.get(i))) {
                 *output = *input;
             }
@@ -304,7 +305,7 @@ impl Session {
 
     /// Grows the workspace to what a run with inputs of these shapes takes, without running. Their elements are not read.
     pub fn reserve(&mut self, inputs: &[Tensor<'_>]) -> Result<()> {
-        let raw = self.executable.raw_inputs(inputs, false)?;
+        let raw = self.handle.executable.raw_inputs(inputs, false)?;
         // SAFETY: the session is ours, and inputs are valid.
         check(unsafe { sys::tailor_session_reserve(self.handle.raw, raw.as_ptr(), raw.len()) })
     }
@@ -370,8 +371,8 @@ impl Session {
 
     /// Begins a run; its outputs are complete when it has ended.
     fn enqueue(&mut self, inputs: &[Tensor<'_>]) -> Result<Vec<sys::tailor_tensor>> {
-        let raw = self.executable.raw_inputs(inputs, true)?;
-        let mut outputs = vec![sys::tailor_tensor::default(); self.executable.outputs().len()];
+        let raw = self.handle.executable.raw_inputs(inputs, true)?;
+        let mut outputs = vec![sys::tailor_tensor::default(); self.handle.executable.outputs().len()];
         // SAFETY: the caller borrows the inputs' memory until the run has ended; handles are live.
         let status = unsafe {
             let (outputs, count) = (outputs.as_mut_ptr(), outputs.len());
@@ -387,14 +388,14 @@ impl Session {
 
     fn outputs(&self, raw: Vec<sys::tailor_tensor>) -> Outputs<'_> {
         let view = |(index, raw): (usize, sys::tailor_tensor)| {
-            let in_input = self.executable.outputs()[index].memory_of.is_some();
+            let in_input = self.handle.executable.outputs()[index].memory_of.is_some();
             TensorView { raw, index, in_input, session: PhantomData }
         };
-        Outputs { views: raw.into_iter().enumerate().map(view).collect(), executable: &self.executable }
+        Outputs { views: raw.into_iter().enumerate().map(view).collect(), executable: &self.handle.executable }
     }
 
     fn raw_bound_inputs(&self, inputs: &[TensorMut<'_>]) -> Result<Vec<sys::tailor_tensor>> {
-        let infos = self.executable.inputs();
+        let infos = self.handle.executable.inputs();
         for (index, input) in inputs.iter().enumerate() {
             if let Some(reason) = &input.invalid {
                 let name = infos.get(index).map_or("", |info| info.name.as_str());

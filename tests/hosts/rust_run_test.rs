@@ -267,6 +267,65 @@ fn runs_have_deadlines() {
     assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
 }
 
+#[test]
+fn a_runtime_may_have_the_executor_of_all_sessions() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let seen = calls.clone();
+    let parallel_for = move |task: &(dyn Fn(usize) + Sync), count: usize| {
+        if seen.fetch_add(1, Ordering::SeqCst) == 2 {
+            panic!("the pool is gone");
+        }
+        thread::scope(|scope| (0..count).for_each(|i| drop(scope.spawn(move || task(i)))))
+    };
+    let options =
+        RuntimeOptions { parallel_for: Some(Box::new(parallel_for)), parallel_threads: 3, ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let (x, y, total) = example(20_000);
+    let inputs = [Tensor::new(&x, &[20_000, 4])];
+    let (mut given_y, mut given_total) = (vec![0.0f32; 80_000], vec![0.0f32; 20_000]);
+    let mut run = || {
+        let mut outputs = [TensorMut::open(&mut given_y), TensorMut::open(&mut given_total)];
+        executable.run_into(&inputs, &mut outputs).unwrap();
+        assert_eq!(outputs[0].as_slice::<f32>().unwrap(), y);
+    };
+    run();
+    let once = calls.load(Ordering::SeqCst);
+    assert!(once > 0);
+    while calls.load(Ordering::SeqCst) < 2 {
+        run();
+    }
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the pool is gone"));
+    let mut session = executable.session(0).unwrap();
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(1).unwrap(), total);
+    assert!(calls.load(Ordering::SeqCst) > 3);
+}
+
+#[test]
+fn executables_count_and_are_trimmed() {
+    let options = RuntimeOptions { pooled_sessions: 1, ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let (x, _, _) = example(100);
+    let inputs = [Tensor::new(&x, &[100, 4])];
+    let mut session = executable.session(1).unwrap();
+    session.run(&inputs).unwrap();
+    session.run(&[]).unwrap_err();
+    session.canceller().cancel();
+    session.run(&inputs).unwrap_err();
+    let (mut y, mut total) = (vec![0.0f32; 400], vec![0.0f32; 100]);
+    executable.run_into(&inputs, &mut [TensorMut::open(&mut y), TensorMut::open(&mut total)]).unwrap();
+    let counters = executable.counters().unwrap();
+    assert_eq!((counters.runs, counters.failed_runs, counters.cancelled_runs), (4, 2, 1));
+    assert_eq!((counters.sessions, counters.pooled_sessions, counters.runs_in_progress), (2, 1, 0));
+    assert!(counters.workspace_bytes > 0);
+    session.trim().unwrap();
+    executable.trim().unwrap();
+    let counters = executable.counters().unwrap();
+    assert_eq!((counters.sessions, counters.pooled_sessions, counters.workspace_bytes), (1, 0, 0));
+    let wrong = RuntimeOptions { pooled_sessions: 5000, ..Default::default() };
+    assert_eq!(error_of(Runtime::with_options(wrong)).code, ErrorCode::InvalidArgument);
+}
+
 #[derive(Default)]
 struct Counting {
     live: AtomicUsize,

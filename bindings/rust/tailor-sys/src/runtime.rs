@@ -146,6 +146,11 @@ pub struct tailor_runtime_options {
     pub product_choice: *const c_char,
     pub product_choice_size: u64,
     pub cublas_lt: i64,
+    pub parallel_for: tailor_parallel_for,
+    pub parallel_user: *mut c_void,
+    pub parallel_threads: u64,
+    pub pooled_sessions: u64,
+    pub pooled_bytes: u64,
 }
 
 impl Default for tailor_runtime_options {
@@ -369,6 +374,31 @@ impl Default for tailor_plan_info {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct tailor_executable_counts {
+    pub struct_size: u64,
+    pub runs: u64,
+    pub failed_runs: u64,
+    pub cancelled_runs: u64,
+    pub runs_in_progress: u64,
+    pub sessions: u64,
+    pub pooled_sessions: u64,
+    pub workspace_bytes: u64,
+    pub constants_bytes: u64,
+    pub shape_cache_misses: u64,
+    pub workspace_growths: u64,
+}
+
+impl Default for tailor_executable_counts {
+    fn default() -> Self {
+        // SAFETY: all-zero is valid: numbers, null pointers, no functions.
+        let mut out: Self = unsafe { zeroed() };
+        out.struct_size = size_of::<tailor_executable_counts>() as u64;
+        out
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tailor_counters {
     pub struct_size: u64,
     pub images_linked: u64,
@@ -513,6 +543,7 @@ extern "C" {
     pub fn tailor_session_cancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_uncancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_timeout(session: *mut tailor_session, timeout_ns: i64) -> *mut tailor_status;
+    pub fn tailor_session_trim(session: *mut tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_seed(session: *mut tailor_session, seed: u64) -> *mut tailor_status;
     pub fn tailor_tensor_from_dlpack(
         executable: *const tailor_executable,
@@ -543,6 +574,7 @@ extern "C" {
         outputs: *mut tailor_tensor,
         output_count: usize,
     ) -> *mut tailor_status;
+    pub fn tailor_executable_trim(executable: *const tailor_executable) -> *mut tailor_status;
     pub fn tailor_executable_plan(
         executable: *const tailor_executable,
         inputs: *const tailor_tensor,
@@ -550,6 +582,10 @@ extern "C" {
         outputs: *mut tailor_tensor,
         output_count: usize,
         info: *mut tailor_plan_info,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_counters(
+        executable: *const tailor_executable,
+        out: *mut tailor_executable_counts,
     ) -> *mut tailor_status;
     pub fn tailor_counters_read(out: *mut tailor_counters);
 }

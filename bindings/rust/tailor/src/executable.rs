@@ -213,6 +213,29 @@ impl Executable {
         finish_into(status, outputs, &written)
     }
 
+    /// Frees the idle sessions that [`run_into`](Executable::run_into) keeps for later calls.
+    pub fn trim(&self) -> Result<()> {
+        check(unsafe { sys::tailor_executable_trim(self.raw()) })
+    }
+
+    /// What its runs and sessions amount to, for metrics.
+    pub fn counters(&self) -> Result<ExecutableCounters> {
+        let mut raw = sys::tailor_executable_counts::default();
+        check(unsafe { sys::tailor_executable_counters(self.raw(), &mut raw) })?;
+        Ok(ExecutableCounters {
+            runs: raw.runs,
+            failed_runs: raw.failed_runs,
+            cancelled_runs: raw.cancelled_runs,
+            runs_in_progress: raw.runs_in_progress,
+            sessions: raw.sessions,
+            pooled_sessions: raw.pooled_sessions,
+            workspace_bytes: raw.workspace_bytes,
+            constants_bytes: raw.constants_bytes,
+            shape_cache_misses: raw.shape_cache_misses,
+            workspace_growths: raw.workspace_growths,
+        })
+    }
+
     /// A session with `threads` threads, the caller's included.
     pub fn session(&self, threads: u64) -> Result<Session> {
         self.session_with(SessionOptions { threads, ..Default::default() })
@@ -344,6 +367,32 @@ impl Counters {
         let sys::tailor_counters { images_linked, workspace_growths, runs, .. } = raw;
         Counters { images_linked, workspace_growths, runs }
     }
+}
+
+/// What the runs and sessions of an executable amount to. Each has the name of a Prometheus metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExecutableCounters {
+    /// `tailor_runs_total`: runs that have begun, or were refused for their arguments.
+    pub runs: u64,
+    /// `tailor_failed_runs_total`: those that returned an error.
+    pub failed_runs: u64,
+    /// `tailor_cancelled_runs_total`: those that were cancelled, or took longer than they may.
+    pub cancelled_runs: u64,
+    /// `tailor_runs_in_progress`.
+    pub runs_in_progress: u64,
+    /// `tailor_sessions`: sessions that exist.
+    pub sessions: u64,
+    /// `tailor_pooled_sessions`: idle ones that [`Executable::run_into`] keeps.
+    pub pooled_sessions: u64,
+    /// `tailor_workspace_bytes`: the memory that sessions hold.
+    pub workspace_bytes: u64,
+    /// `tailor_constants_bytes`.
+    pub constants_bytes: u64,
+    /// `tailor_shape_cache_misses_total`: runs at other shapes than the session's run before.
+    pub shape_cache_misses: u64,
+    /// `tailor_workspace_growths_total`: allocations of that memory.
+    pub workspace_growths: u64,
 }
 
 /// A description of an artifact file as JSON, without loading it: for artifacts of other machines too.

@@ -34,7 +34,9 @@ pub use custom::CustomCall;
 pub use device::Device;
 pub use dtype::{Bf16, Bool, DType, Element, F16};
 pub use error::{Error, ErrorCode, Result};
-pub use executable::{describe_artifact, Counters, Executable, LaunchInfo, Plan, SymbolInfo, TensorInfo};
+pub use executable::{
+    describe_artifact, Counters, Executable, ExecutableCounters, LaunchInfo, Plan, SymbolInfo, TensorInfo,
+};
 pub use hooks::{Allocator, Log};
 pub use host::ParallelFor;
 pub use load::LoadOptions;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::text;
 use crate::hooks::{Allocator, Hooks, Log};
-use crate::host::{release, text_of, Shared};
+use crate::host::{release, run_parallel_for, text_of, ParallelFor, Shared};
 use crate::{check, sys, CustomCall, Device, Error, ErrorCode, Result};
 
 /// A runtime loads executables, which may call the custom operators registered with it, and which keep it alive: see
@@ -37,6 +37,7 @@ pub struct Runtime {
 pub(crate) struct RuntimeHandle {
     pub(crate) raw: *mut sys::tailor_runtime,
     _hooks: Shared<Hooks>,
+    _parallel_for: Option<Shared<ParallelFor>>,
 }
 
 // SAFETY: every call on a runtime may be made from many threads at once, and the hooks' closures are Send and Sync.
@@ -61,8 +62,8 @@ pub enum LogLevel {
     Error,
 }
 
-/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once, and must not
-/// panic: a panic is printed and ends there, and an allocation that panics is `RESOURCE_EXHAUSTED`.
+/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once. A panic of the log
+/// or the allocator is printed and ends there; an allocation that panics is `RESOURCE_EXHAUSTED`.
 #[derive(Default)]
 pub struct RuntimeOptions<'a> {
     /// Gets the library's messages.
@@ -73,6 +74,15 @@ pub struct RuntimeOptions<'a> {
     pub product_provider: Option<ProductProvider>,
     /// The text of a decision tree that selects the matmuls to offer; none: all.
     pub product_choice: Option<&'a str>,
+    /// The executor of all sessions that have none of their own, those of [`Executable::run_into`](crate::Executable::run_into)
+    /// included: see [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for). None: threads of the runtime.
+    pub parallel_for: Option<ParallelFor>,
+    /// Threads, or parts for the executor, of sessions whose `threads` is 0; 0: only the caller's thread.
+    pub parallel_threads: u64,
+    /// The sessions of [`Executable::run_into`](crate::Executable::run_into) that each executable keeps for later calls; 0: 16.
+    pub pooled_sessions: u64,
+    /// The bytes that these sessions of an executable may hold; beyond it they are trimmed. 0: no limit.
+    pub pooled_bytes: u64,
     /// On GPUs cuBLASLt computes the matmuls that are offered; `FAILED_PRECONDITION` if the library is not there.
     pub cublas_lt: bool,
 }
@@ -141,15 +151,23 @@ impl Runtime {
             product_choice: options.product_choice.map_or(ptr::null(), |_| choice.as_ptr() as *const c_char),
             product_choice_size: choice.len() as u64,
             cublas_lt: options.cublas_lt.into(),
+            parallel_threads: options.parallel_threads,
+            pooled_sessions: options.pooled_sessions,
+            pooled_bytes: options.pooled_bytes,
             ..Default::default()
         };
         hooks.install(&mut given);
         let hooks = Shared::new(hooks);
         given.user = hooks.user();
+        let parallel_for = options.parallel_for.map(Shared::new);
+        if let Some(parallel_for) = &parallel_for {
+            given.parallel_for = Some(run_parallel_for);
+            given.parallel_user = parallel_for.user();
+        }
         let mut raw = ptr::null_mut();
         // SAFETY: options are valid for the call; the hooks live as long as the runtime and its executables.
         check(unsafe { sys::tailor_runtime_create(&given, &mut raw) })?;
-        Ok(Runtime { handle: Arc::new(RuntimeHandle { raw, _hooks: hooks }) })
+        Ok(Runtime { handle: Arc::new(RuntimeHandle { raw, _hooks: hooks, _parallel_for: parallel_for }) })
     }
 
     /// The devices of this machine: the CPU, and the GPUs that CUDA finds.

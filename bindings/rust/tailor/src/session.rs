@@ -58,7 +58,7 @@ pub type Trace = Box<dyn FnMut(TraceEvent) + Send>;
 /// The options of a session. `SessionOptions { threads: 4, ..Default::default() }`.
 #[derive(Default)]
 pub struct SessionOptions {
-    /// Threads, the caller's included; 0: only the caller's.
+    /// Threads, the caller's included; 0: [`RuntimeOptions::parallel_threads`](crate::RuntimeOptions::parallel_threads).
     pub threads: u64,
     /// The executor that runs kernels, in at most `threads` parts, instead of threads of the library: `parallel_for(task,
     /// count)` calls `task(i)` for all `i` below `count`, on any threads, and returns when all have returned. A panic in it
@@ -308,6 +308,12 @@ impl Session {
         let raw = self.handle.executable.raw_inputs(inputs, false)?;
         // SAFETY: the session is ours, and inputs are valid.
         check(unsafe { sys::tailor_session_reserve(self.handle.raw, raw.as_ptr(), raw.len()) })
+    }
+
+    /// Frees the memory that the session holds between runs; the next run allocates again.
+    pub fn trim(&mut self) -> Result<()> {
+        // SAFETY: the session is ours, and no outputs of it are left.
+        check(unsafe { sys::tailor_session_trim(self.handle.raw) })
     }
 
     /// What cancels runs of this session.

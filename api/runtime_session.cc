@@ -28,6 +28,11 @@ static_assert(offsetof(tailor_tensor, rank) == offsetof(tailor::Tensor, rank));
 static_assert(offsetof(tailor_tensor, dims) == offsetof(tailor::Tensor, dims));
 static_assert(offsetof(tailor_tensor, strides) == offsetof(tailor::Tensor, strides));
 static_assert(offsetof(tailor_tensor, device) == offsetof(tailor::Tensor, device));
+static_assert(sizeof(tailor_trace_event) == sizeof(tailor::TraceEvent));
+static_assert(offsetof(tailor_trace_event, launch) == offsetof(tailor::TraceEvent, launch));
+static_assert(offsetof(tailor_trace_event, version) == offsetof(tailor::TraceEvent, version));
+static_assert(offsetof(tailor_trace_event, begin_ns) == offsetof(tailor::TraceEvent, begin_ns));
+static_assert(offsetof(tailor_trace_event, end_ns) == offsetof(tailor::TraceEvent, end_ns));
 
 namespace {
 
@@ -92,6 +97,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   tailor_session_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   if (read.timeout_ns < 0) return tailor::InvalidParameter(kFunction, "options.timeout_ns", "is negative");
+  const auto events = reinterpret_cast<tailor::Tracing::Events>(read.trace_events);
   return tailor::Guarded([&]() -> Failure {
     if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();
@@ -100,8 +106,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
                                          {read.parallel_for, read.parallel_user},
                                          read.copy_strided != 0,
                                          read.idle_sleep != 0,
-                                         read.trace,
-                                         read.trace_user,
+                                         {read.trace, read.trace_user, events, read.trace_events_user},
                                          read.stream,
                                          read.asynchronous != 0,
                                          read.host_outputs != 0,

@@ -219,11 +219,10 @@ int32_t Poll(RtContext* context) {
 }
 
 void Trace(RtContext* context, int32_t step, int32_t phase) {
-  const RunState& state = StateOf(context);
-  const Tracing& tracing = state.tracing;
+  RunState& state = StateOf(context);
   if (!Below(step, state.launches) || !Below(phase, 2)) [[unlikely]]
     return;  // tracing cannot fail, and an invalid number has no meaning
-  tracing.trace(tracing.user, step, phase);
+  state.tracing.Mark(step, phase);
 }
 
 int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context, {Fault::Kind::kDevice, 0, 0, 0, 0}); }

@@ -17,6 +17,7 @@
 #include "exec/matmul_provider.h"
 #include "exec/runtime.h"
 #include "exec/thread_team.h"
+#include "exec/tracing.h"
 
 namespace tailor {
 
@@ -27,13 +28,6 @@ struct Parallelism {
   HostExecutor executor;    // if set, replaces the team
   bool sleep = false;       // the team's workers block between regions instead of spinning
   uint64_t generation = 0;  // ForkGeneration when made
-};
-
-// The callback for kernel launches.
-struct Tracing {
-  using Trace = void (*)(void* user, int32_t launch, int32_t phase);
-  Trace trace = nullptr;
-  void* user = nullptr;
 };
 
 // The state behind an RtContext. `context` is the first member, so that callbacks can convert the RtContext* that

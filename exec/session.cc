@@ -50,7 +50,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
                  std::unique_ptr<DeviceStream> stream)
     : executable_(executable),
       run_(executable.run()),
-      api_(ApiFor(stream != nullptr, options.trace != nullptr)),
+      api_(ApiFor(stream != nullptr, options.tracing.any())),
       parallelism_(std::move(parallelism)),
       input_use_(options.copy_strided ? InputUse::kCopyStrided : InputUse::kDense),
       asynchronous_(options.asynchronous),
@@ -88,7 +88,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();
   state_.custom = &custom_;
-  state_.tracing = {options.trace, options.trace_user};
+  state_.tracing = Tracing(options.tracing, state_.launches);
   state_.interrupt.SetTimeout(options.timeout);
 }
 
@@ -119,10 +119,24 @@ int32_t Session::Execute(Arguments* arguments) {
   return code;
 }
 
+// Runs the program, unless the run is cancelled by now.
+int32_t Session::CallProgram(Arguments* arguments) {
+  if (const int32_t code = api_.poll(&state_.context)) return code;
+  if (!state_.tracing.has_events()) [[likely]]
+    return run_(&api_, &state_.context, arguments->in(), arguments->out());
+  PlanResult plan{sizeof(PlanResult), 0, state_.tracing.versions()};
+  if (const int32_t code = executable_.plan()(&api_, &state_.context, arguments->in(), arguments->out(), &plan)) {
+    return code;  // the run would fail alike
+  }
+  state_.tracing.BeginRun();
+  const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
+  state_.tracing.EndRun();
+  return code;
+}
+
 int32_t Session::ExecuteOnHost(Arguments* arguments) {
   arguments->CopyInputs();
-  int32_t code = api_.poll(&state_.context);
-  if (code == 0) code = run_(&api_, &state_.context, arguments->in(), arguments->out());
+  const int32_t code = CallProgram(arguments);
   if (code != 0) [[unlikely]] {
     state_.context.shape_cache[0] = 0;  // the shape cache may describe a workspace that was not allocated
   }
@@ -133,8 +147,7 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   const OnDevice on_device(stream_.get());
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
   stream_->BeginRun();
-  bool ok = arguments->CopyInputs() && api_.poll(&state_.context) == 0 &&
-            run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
+  bool ok = arguments->CopyInputs() && CallProgram(arguments) == 0;
   if (!ok) state_.context.shape_cache[0] = 0;
   ok = ok && stream_->EndRun() && arguments->CopyOutputs() && ProvideHostOutputs();
   // After a failure too: work enqueued before it uses the caller's memory.

@@ -24,8 +24,7 @@ class Session {
     HostExecutor executor;  // none: the runtime's
     bool copy_strided = false;
     bool sleep = false;
-    Tracing::Trace trace = nullptr;
-    void* trace_user = nullptr;
+    Tracing::Options tracing;
     void* stream = nullptr;     // the caller's stream on the executable's device; null: a new one
     bool asynchronous = false;  // device: runs return once enqueued; Wait reports the result
     bool host_outputs = false;  // device: outputs that the session provides are in host memory
@@ -88,6 +87,7 @@ class Session {
   int32_t Execute(Arguments* arguments);
   int32_t ExecuteOnHost(Arguments* arguments);
   int32_t ExecuteOnDevice(Arguments* arguments);
+  int32_t CallProgram(Arguments* arguments);
   bool AwaitDevice(bool note_fault);
   bool ProvideHostOutputs();
   Failure SetArguments(InputList inputs, OutputList outputs, OutputUse use);

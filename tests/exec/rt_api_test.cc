@@ -322,8 +322,10 @@ TEST(Numbers, AStepThatDoesNotExistIsNotTraced) {
   std::vector<int32_t> traced;
   RunState state;
   state.launches = 2;
-  state.tracing = {[](void* user, int32_t step, int32_t) { static_cast<std::vector<int32_t>*>(user)->push_back(step); },
-                   &traced};
+  const auto trace = [](void* user, int32_t step, int32_t) {
+    static_cast<std::vector<int32_t>*>(user)->push_back(step);
+  };
+  state.tracing = Tracing({.phases = trace, .phases_user = &traced}, state.launches);
   for (const int32_t step : kNoNumbers) TracingRtApi().trace(&state.context, step, 0);
   TracingRtApi().trace(&state.context, 1, 2);
   EXPECT_TRUE(traced.empty());

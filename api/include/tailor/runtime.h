@@ -415,6 +415,17 @@ typedef struct tailor_session tailor_session;
  * `launch` is the index of the launch in the order of tailor_executable_describe. */
 typedef void (*tailor_trace)(void* user, int32_t launch, int32_t phase);
 
+/* A kernel launch that has ended, or the run that launched it. Times are in nanoseconds of CLOCK_MONOTONIC; on a CUDA
+ * device they are those of enqueueing the kernel. Calls of custom operators have no events. */
+typedef struct tailor_trace_event {
+  uint64_t struct_size;
+  int32_t launch;  /* index in the order of tailor_executable_describe; -1: the run, after its launches */
+  int32_t version; /* of the kernel, by its index there; -1: data-dependent, or the run */
+  int64_t begin_ns, end_ns;
+} tailor_trace_event;
+/* Called on the thread that runs the session. `event` is valid during the call. */
+typedef void (*tailor_trace_events)(void* user, const tailor_trace_event* event);
+
 typedef struct tailor_session_options {
   uint64_t struct_size;
   uint64_t threads;                 /* including the caller's; 1: only the caller's thread; 0: the runtime's
@@ -434,6 +445,8 @@ typedef struct tailor_session_options {
                          * later runs patch. FAILED_PRECONDITION for drivers older than CUDA 11.6, for programs that
                          * read back (tailor_plan_info.reads_back), and if cuBLASLt computes matmuls */
   int64_t timeout_ns;   /* of each run, in nanoseconds; 0: none. See tailor_session_set_timeout */
+  tailor_trace_events trace_events; /* if set, called after each launch and each run that has begun; for profiling */
+  void* trace_events_user;
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {

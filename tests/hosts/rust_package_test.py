@@ -70,7 +70,7 @@ def new_project(name, features, rpath=False):
     (folder / "src").mkdir(parents=True)
     (folder / ".cargo").mkdir()
     (folder / ".cargo/config.toml").write_text(
-        f'[build]\ntarget-dir = "{WORK / "target"}"\n'
+        f'[build]\ntarget-dir = "{WORK / "target"}"\n[profile.dev]\ndebug = 0\nincremental = false\n'
         f'[source.crates-io]\nreplace-with = "vendored"\n[source.vendored]\ndirectory = "{WORK / "packages/vendor"}"\n')
     (folder / "src/main.rs").write_text(PROGRAM)
     if rpath:

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tailor::graph::{CompileOptions, Graph};
 use tailor::{dims, Canceller, Counters, DType, Device, Error, ErrorCode, Executable, LoadOptions, LogLevel, Outputs};
-use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent, TracePhase};
+use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent};
 
 fn error_of<T>(result: tailor::Result<T>) -> Error {
     result.err().expect("an error")
@@ -397,17 +397,25 @@ fn closures_of_a_runtime_live_as_long_as_its_executables() {
 }
 
 #[test]
-fn each_launch_is_traced() {
+fn launches_and_runs_are_traced() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = events.clone();
-    let trace = Box::new(move |event: TraceEvent| seen.lock().unwrap().push((event.launch, event.phase)));
+    let trace = Box::new(move |event: TraceEvent| seen.lock().unwrap().push(event));
     let executable = compiled();
     let mut session = executable.session_with(SessionOptions { trace: Some(trace), ..Default::default() }).unwrap();
     let (x, _, _) = example(3);
-    session.run(&[Tensor::new(&x, &[3, 4])]).unwrap();
-    let launches = executable.launches().unwrap().len();
-    let expected: Vec<_> = (0..launches).flat_map(|i| [(i, TracePhase::Begin), (i, TracePhase::End)]).collect();
-    assert_eq!(*events.lock().unwrap(), expected);
+    let inputs = [Tensor::new(&x, &[3, 4])];
+    let chosen = executable.plan(&inputs, 1).unwrap().chosen;
+    session.run(&inputs).unwrap();
+    let events = events.lock().unwrap();
+    let launched: Vec<_> = events.iter().map(|event| (event.launch, event.version)).collect();
+    let mut expected: Vec<_> = chosen.iter().enumerate().map(|(launch, &version)| (Some(launch), version)).collect();
+    expected.push((None, None));
+    assert_eq!(launched, expected);
+    let run = events.last().unwrap();
+    for event in events.iter() {
+        assert!(run.begin_ns <= event.begin_ns && event.end_ns <= run.end_ns && event.duration() <= run.duration());
+    }
 }
 
 /// Runs `session` on enough rows for an executor; the text of the panic of the run.

@@ -37,6 +37,7 @@ pub const TAILOR_DEVICE_CUDA: i32 = 1;
 
 pub type tailor_parallel_for = Option<unsafe extern "C" fn(*mut c_void, Option<unsafe extern "C" fn(*mut c_void, usize)>, *mut c_void, usize)>;
 pub type tailor_trace = Option<unsafe extern "C" fn(*mut c_void, i32, i32)>;
+pub type tailor_trace_events = Option<unsafe extern "C" fn(*mut c_void, *const tailor_trace_event)>;
 
 #[repr(C)]
 pub struct tailor_status {
@@ -323,6 +324,16 @@ impl Default for tailor_custom_operator {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct tailor_trace_event {
+    pub struct_size: u64,
+    pub launch: i32,
+    pub version: i32,
+    pub begin_ns: i64,
+    pub end_ns: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct tailor_session_options {
     pub struct_size: u64,
     pub threads: u64,
@@ -337,6 +348,8 @@ pub struct tailor_session_options {
     pub host_outputs: i32,
     pub cuda_graph: i64,
     pub timeout_ns: i64,
+    pub trace_events: tailor_trace_events,
+    pub trace_events_user: *mut c_void,
 }
 
 impl Default for tailor_session_options {

@@ -1,4 +1,4 @@
-//! Kernels on a thread pool of the program, which all sessions share. With the crate rayon the executor would be
+//! Kernels on a thread pool of the program, which all runs of a runtime share. With the crate rayon the executor would be
 //! `|task, count| (0..count).into_par_iter().for_each(task)`.
 
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 
-use tailor::graph::Graph;
-use tailor::{dims, DType, Result, Tensor};
+use tailor::graph::{CompileOptions, Graph};
+use tailor::{dims, DType, Result, Runtime, RuntimeOptions, Tensor, TensorMut};
 
 /// The calls of one task.
 struct Job {
@@ -96,25 +96,27 @@ impl Drop for Pool {
 }
 
 fn main() -> Result<()> {
+    let pool = Pool::new(3);
+    let runtime = Runtime::with_options(RuntimeOptions {
+        parallel_for: Some(Box::new(move |task, count| pool.for_each(task, count))),
+        parallel_threads: 4,
+        ..Default::default()
+    })?;
     let graph = Graph::new("rows")?;
     let rows = graph.symbol("rows")?;
     let x = graph.input("x", DType::F32, &dims![rows, 256])?;
     graph.output("total", x.exp()?.reduce_sum(&[1])?)?;
-    let executable = graph.compile()?;
+    let executable = graph.compile_with(CompileOptions { runtime: Some(&runtime), ..Default::default() })?;
 
-    let pool = Arc::new(Pool::new(3));
+    let run = &|rows: usize| -> Result<f32> {
+        let (x, mut total) = (vec![0.0f32; rows * 256], vec![0.0f32; rows]);
+        let inputs = [Tensor::new(&x, &[rows as i64, 256])];
+        executable.run_into(&inputs, &mut [TensorMut::open(&mut total)])?;
+        Ok(total.iter().sum())
+    };
     let sums = thread::scope(|scope| {
-        let run = |rows: usize| {
-            let (executable, pool) = (executable.clone(), pool.clone());
-            scope.spawn(move || -> Result<f32> {
-                let mut session = executable.session_on(4, move |task, count| pool.for_each(task, count))?;
-                let x = vec![0.0f32; rows * 256];
-                let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 256])])?;
-                Ok(outputs.get::<f32>(0)?.iter().sum())
-            })
-        };
-        let runs: Vec<_> = [1usize, 1000, 5000].into_iter().map(run).collect();
-        runs.into_iter().map(|run| run.join().expect("no panic")).collect::<Result<Vec<_>>>()
+        let threads = [1, 1000, 5000].map(|rows| scope.spawn(move || run(rows)));
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<f32>>>()
     })?;
     println!("{:?}", sums);
     Ok(())

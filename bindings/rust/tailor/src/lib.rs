@@ -42,7 +42,7 @@ pub use host::ParallelFor;
 pub use load::LoadOptions;
 pub use runtime::{DeviceInfo, LogLevel, ProductProvider, Runtime, RuntimeOptions};
 pub use session::{
-    Bound, Canceller, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent, TracePhase,
+    Bound, Canceller, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent,
 };
 pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
 

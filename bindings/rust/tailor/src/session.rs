@@ -33,23 +33,25 @@ impl Stream {
     }
 }
 
-/// The begin or the end of a kernel launch: see [`SessionOptions::trace`].
+/// A kernel launch that has ended, or the run that launched it: see [`SessionOptions::trace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceEvent {
-    /// The index of the launch in [`Executable::launches`].
-    pub launch: usize,
-    /// The launch begins, or it has ended.
-    pub phase: TracePhase,
+    /// The index of the launch in [`Executable::launches`]; `None`: the run, which comes after its launches.
+    pub launch: Option<usize>,
+    /// The version of the kernel, by its index there; `None`: data-dependent, or the run.
+    pub version: Option<u32>,
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`. On a GPU the times are those of enqueueing the kernel.
+    pub begin_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
 }
 
-/// Of a [`TraceEvent`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TracePhase {
-    /// The launch begins.
-    Begin,
-    /// The launch has ended.
-    End,
+impl TraceEvent {
+    /// How long it took.
+    pub fn duration(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.end_ns.saturating_sub(self.begin_ns)).unwrap_or(0))
+    }
 }
 
 /// The closure of [`SessionOptions::trace`].
@@ -64,8 +66,8 @@ pub struct SessionOptions {
     /// count)` calls `task(i)` for all `i` below `count`, on any threads, and returns when all have returned. A panic in it
     /// propagates when the run returns.
     pub parallel_for: Option<ParallelFor>,
-    /// Called on the thread of the run at the begin and at the end of each kernel launch. A panic in it propagates when the
-    /// run returns.
+    /// Called on the thread of the run after each kernel launch, and after the run. A panic in it propagates when the run
+    /// returns.
     pub trace: Option<Trace>,
     /// Runs that take longer are interrupted, and return [`DeadlineExceeded`](crate::ErrorCode::DeadlineExceeded): see
     /// [`Session::set_timeout`].
@@ -108,10 +110,12 @@ fn nanoseconds(timeout: Option<Duration>) -> i64 {
     timeout.map_or(0, |timeout| i64::try_from(timeout.as_nanos().max(1)).unwrap_or(i64::MAX))
 }
 
-unsafe extern "C" fn trace(user: *mut c_void, launch: i32, phase: i32) {
-    let phase = if phase == 0 { TracePhase::Begin } else { TracePhase::End };
-    // SAFETY: the closure of the session's options, which one run at a time uses.
-    host::keep_panic((), || (*(user as *mut Trace))(TraceEvent { launch: launch as usize, phase }));
+unsafe extern "C" fn trace(user: *mut c_void, event: *const sys::tailor_trace_event) {
+    // SAFETY: the event is valid, and `user` the closure of the session's options, which one run at a time uses.
+    let (trace, event) = (&mut *(user as *mut Trace), &*event);
+    let (launch, version) = (usize::try_from(event.launch).ok(), u32::try_from(event.version).ok());
+    let event = TraceEvent { launch, version, begin_ns: event.begin_ns, end_ns: event.end_ns };
+    host::keep_panic((), || trace(event));
 }
 
 /// The C session, and what it calls.
@@ -190,8 +194,8 @@ impl Session {
             given.parallel_user = parallel_for.user();
         }
         if let Some(traced) = &traced {
-            given.trace = Some(trace);
-            given.trace_user = traced.user();
+            given.trace_events = Some(trace);
+            given.trace_events_user = traced.user();
         }
         let mut raw = ptr::null_mut();
         // SAFETY: the executable is live; the closures live as long as the session.

@@ -118,6 +118,7 @@ def main():
     refused(cargo(running, "build", PKG_CONFIG="/no/pkg-config"), "/no/pkg-config", "No such file")
     refused(cargo(running, "build", TAILOR_LIBRARY_DIR="/nowhere"), "TAILOR_LIBRARY_DIR is /nowhere",
             "no libtailor_runtime.so")
+    refused(cargo(running, "build", TAILOR_LIBRARY_DIR="build/lib"), "build/lib: it must be an absolute path")
     refused(cargo(new_project("both", ["static", "onnx"]), "build", **found), "exclude each other")
 
     # The runtime inside the program.

@@ -63,6 +63,9 @@ fn libraries() -> Vec<Library> {
 }
 
 fn in_folder(folder: PathBuf, libraries: &[Library]) -> PathBuf {
+    if folder.is_relative() {
+        fail(&format!("{} is {}: it must be an absolute path", FOLDER_VARIABLE, folder.display()));
+    }
     for library in libraries {
         if !folder.join(library.file()).exists() {
             let folder = folder.display();

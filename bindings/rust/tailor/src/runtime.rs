@@ -62,8 +62,8 @@ pub enum LogLevel {
     Error,
 }
 
-/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once. A panic of the log
-/// or the allocator is printed and ends there; an allocation that panics is `RESOURCE_EXHAUSTED`.
+/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once. A panic of
+/// the log or the allocator is printed and ends there; an allocation that panics is `RESOURCE_EXHAUSTED`.
 #[derive(Default)]
 pub struct RuntimeOptions<'a> {
     /// Gets the library's messages.
@@ -74,12 +74,14 @@ pub struct RuntimeOptions<'a> {
     pub product_provider: Option<ProductProvider>,
     /// The text of a decision tree that selects the matmuls to offer; none: all.
     pub product_choice: Option<&'a str>,
-    /// The executor of all sessions that have none of their own, those of [`Executable::run_into`](crate::Executable::run_into)
-    /// included: see [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for). None: threads of the runtime.
+    /// The executor of all sessions that have none of their own, those of
+    /// [`Executable::run_into`](crate::Executable::run_into) included: see
+    /// [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for). None: threads of the runtime.
     pub parallel_for: Option<ParallelFor>,
     /// Threads, or parts for the executor, of sessions whose `threads` is 0; 0: only the caller's thread.
     pub parallel_threads: u64,
-    /// The sessions of [`Executable::run_into`](crate::Executable::run_into) that each executable keeps for later calls; 0: 16.
+    /// The sessions of [`Executable::run_into`](crate::Executable::run_into) that each executable keeps for later calls;
+    /// 0: 16.
     pub pooled_sessions: u64,
     /// The bytes that these sessions of an executable may hold; beyond it they are trimmed. 0: no limit.
     pub pooled_bytes: u64,

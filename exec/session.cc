@@ -121,7 +121,8 @@ int32_t Session::Execute(Arguments* arguments) {
 
 // Runs the program, unless the run is cancelled by now.
 int32_t Session::CallProgram(Arguments* arguments) {
-  if (const int32_t code = api_.poll(&state_.context)) return code;
+  if (state_.interrupt.Ends()) [[unlikely]]
+    return api_.poll(&state_.context);
   if (!state_.tracing.has_events()) [[likely]]
     return run_(&api_, &state_.context, arguments->in(), arguments->out());
   PlanResult plan{sizeof(PlanResult), 0, state_.tracing.versions()};

@@ -14,9 +14,9 @@
  *    returns; until then other calls are FAILED_PRECONDITION. A call that begins after the free is undefined, so
  *    threads that share a handle must agree on who releases it, after the last calls of the others. If another thread
  *    releases it at the very end of a call, the handle's memory may leak.
- *  - Structs that cross the boundary begin with struct_size and only ever grow; those without are frozen. Their `_init` function, compiled into
- *    the caller, sets the caller's size and the defaults; other languages do the same. A NULL options pointer means the
- *    defaults.
+ *  - Structs that cross the boundary begin with struct_size and only ever grow; the few without it are frozen
+ *    (docs/abi.md). Their `_init` function, compiled into the caller, sets the caller's size and the defaults; other
+ *    languages do the same. A NULL options pointer means the defaults.
  *  - Strings in are UTF-8 with a length in bytes; SIZE_MAX means NUL-terminated. Strings out are NUL-terminated and
  *    borrowed from the handle that returned them.
  *  - Callbacks must not throw or unwind. Their calls on the session or graph of the enclosing call are refused as

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-CMAKE, BUILD, CC = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)), sys.argv.pop(1)
+CMAKE, BUILD, CC = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve(), sys.argv.pop(1)
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 ROOT = CONSUMER.parents[2]
 COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev")
@@ -56,7 +56,7 @@ class InstallTest(unittest.TestCase):
         cls.prefix.parent.mkdir()
         os.rename(cls.folder / "installed", cls.prefix)
         cls.lib = cls.prefix / LIB
-        cls.examples = cls.prefix / "share/doc/tailor/examples"
+        cls.examples = cls.prefix / "share/doc/tailor-dev/examples"
 
     @functools.lru_cache
     def consumer(self):
@@ -154,16 +154,18 @@ class InstallTest(unittest.TestCase):
             return [f"{LIB}/{library}.{ABI}", f"{LIB}/{library}.{ABI}.{VERSION}"]
 
         wanted = {
-            "runtime": [*name("libtailor_runtime.so"), "share/doc/tailor/LICENSE"],
-            "compiler": [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"],
-            "onnx": name("libtailor_onnx.so"),
-            "cli": ["bin/tailor"],
+            "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
+            "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
+            "onnx": ("tailor-onnx", name("libtailor_onnx.so")),
+            "cli": ("tailor-cli", ["bin/tailor"]),
         }
-        for component, files in wanted.items():
+        for component, (documents, files) in wanted.items():
             prefix = self.folder / f"only_{component}"
             install(prefix, component)
             found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
-            self.assertEqual({file for file in found if not file.startswith("share/doc/tailor/licenses/")}, set(files))
+            licenses = f"share/doc/{documents}"
+            self.assertEqual({file for file in found if not file.startswith(f"{licenses}/licenses/")},
+                             {*files, f"{licenses}/copyright"})
         self.assert_runs(self.consumer() / "run_artifact", LD_LIBRARY_PATH=str(self.folder / "only_runtime" / LIB))
 
     def test_headers(self):

@@ -1,42 +1,19 @@
 #!/usr/bin/env bash
 # Installs the packages into an empty Debian and uses them as their users do: test_in_debian.sh PACKAGES SUITE FOLDER
 #
-# FOLDER keeps the plain system between calls. Needs root and debootstrap, changes nothing outside FOLDER.
+# FOLDER keeps the plain system between calls. Changes nothing outside FOLDER.
 set -euo pipefail
 root=$(realpath "$(dirname "$0")/../..")
+. "$root/tools/package/debian.sh"
 packages=$(realpath "$1") suite=$2
-mkdir -p "$3"
+plain=$(plain_system "$suite" "$3")
 folder=$(realpath "$3")
-plain=$folder/$suite.plain developer=$folder/$suite.developer host=$folder/$suite.host
+developer=$folder/$suite.developer host=$folder/$suite.host
 
-note() { printf '\033[1m-- %s\033[0m\n' "$*"; }
-
-# What commands in a system have at hand.
-prelude='
-set -eu
-cd /root
-absent() { if "$@"; then echo "should not be there: $*" >&2; exit 1; fi; }
-seconds() { before=$(date +%s%N); "$@"; echo "$(( ($(date +%s%N) - before) / 1000000 )) ms: $1 $2"; }
-get() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
-'
-within() {  # $1: a system, $2: commands
-  chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
-    DEBCONF_NOWARNINGS=yes LC_ALL=C sh -c "$prelude$2"
-}
-fresh() {  # $1: a copy of the plain system, with the packages and files to use them on
-  rm -rf --one-file-system "$1"
-  cp -a "$plain" "$1"
+fresh() {  # $1: an empty system, with the packages and files to use them on
+  copy_of "$plain" "$1"
   cp "$packages"/*.deb "$root/tests/packaging/consumer/installed.c" "$root/tests/models/exported/classical_mlp.onnx" "$1/root/"
-  within "$1" 'apt-get update -qq'
 }
-
-if [ ! -e "$plain/usr/bin/apt-get" ]; then
-  note "debootstrap $suite"
-  rm -rf --one-file-system "$plain" "$plain.part"
-  debootstrap --variant=minbase "$suite" "$plain.part" "${TAILOR_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$folder/$suite.log" ||
-    { tail -n 20 "$folder/$suite.log"; exit 1; }
-  mv "$plain.part" "$plain"
-fi
 
 note "$suite: all packages; C programs by pkg-config; the command line tool"
 fresh "$developer"

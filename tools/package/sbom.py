@@ -55,7 +55,7 @@ def files_of(archive):
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in sorted((member for member in tar if member.isfile()), key=lambda member: member.name):
             name = "./" + member.name.removeprefix("./")
-            files.append({"SPDXID": element("File", name), "fileName": name, "licenseConcluded": "NOASSERTION",
+            files.append({"SPDXID": element("File", str(len(files))), "fileName": name, "licenseConcluded": "NOASSERTION",
                           "copyrightText": "NOASSERTION", "checksums": digest(tar.extractfile(member).read())})
     return files
 

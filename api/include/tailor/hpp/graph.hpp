@@ -253,11 +253,15 @@ class Graph : public GraphOps {
     const auto test = [&](const Graph& region, const Arguments& arguments) {
       return std::vector<Value>{condition(region, arguments)};
     };
-    return while_(values, region("condition", values, test), region("body", values, body));
+    const Graph self(graph_);  // a function may end this object
+    const Graph tested = self.region("condition", values, condition ? Body(test) : nullptr);
+    return self.while_(values, tested, self.region("body", values, body));
   }
   std::vector<Value> if_(const Value& condition, Span<const Value> values, const Body& then_branch,
                          const Body& else_branch) const {
-    return if_(condition, values, region("then", values, then_branch), region("else", values, else_branch));
+    const Graph self(graph_);  // a function may end this object
+    const Graph then_region = self.region("then", values, then_branch);
+    return self.if_(condition, values, then_region, self.region("else", values, else_branch));
   }
 
   // The canonical text, and the facts that are known of the shapes.

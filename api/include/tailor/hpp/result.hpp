@@ -136,10 +136,11 @@ class [[nodiscard]] Result {
 
   T& value() & { return checked(), *value_; }
   const T& value() const& { return checked(), *value_; }
-  T&& value() && { return checked(), std::move(*value_); }
+  // By value, so that `for (auto& info : *executable.inputs())` keeps what it visits.
+  T value() && { return checked(), std::move(*value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   template <typename U>

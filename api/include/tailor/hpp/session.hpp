@@ -87,6 +87,7 @@ class Hold {
     if (held_) state_->in_use.store(false, std::memory_order_release);
   }
   bool held() const { return held_; }
+  const std::shared_ptr<SessionState>& state() const { return state_; }
   Error error(const char* method) const {
     if (state_ == nullptr) return invalid(std::string("Session::") + method + ": the session was moved from");
     return Error(Code::kFailedPrecondition, std::string("Session::") + method +
@@ -293,7 +294,7 @@ class Session {
   Result<void> bind(Span<const ConstTensorView> inputs, Span<const TensorView> outputs) {
     const detail::Hold hold(state_);
     if (!hold.held()) return hold.error("bind");
-    detail::SessionState& state = *state_;
+    detail::SessionState& state = *hold.state();
     if (auto made = to_c(state, inputs, outputs); !made) return made;
     return detail::check(tailor_session_bind(state.raw.get(), state.inputs.data(), state.inputs.size(),
                                              state.outputs.data(), state.outputs.size()));
@@ -301,15 +302,16 @@ class Session {
   Result<void> run_bound() {
     const detail::Hold hold(state_);
     if (!hold.held()) return hold.error("run_bound");
-    state_->serial.fetch_add(1, std::memory_order_relaxed);
-    return ended(*state_, tailor_session_run_bound(state_->raw.get()), true);
+    detail::SessionState& state = *hold.state();
+    state.serial.fetch_add(1, std::memory_order_relaxed);
+    return ended(state, tailor_session_run_bound(state.raw.get()), true);
   }
 
   // Grows the workspace to the size for inputs of these shapes, without running.
   Result<void> reserve(Span<const Shape> inputs) {
     const detail::Hold hold(state_);
     if (!hold.held()) return hold.error("reserve");
-    detail::SessionState& state = *state_;
+    detail::SessionState& state = *hold.state();
     state.serial.fetch_add(1, std::memory_order_relaxed);
     state.inputs.clear();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -369,18 +371,18 @@ class Session {
   Result<Outputs> run_provided(const char* method, Span<const ConstTensorView> inputs, bool wait) {
     const detail::Hold hold(state_);
     if (!hold.held()) return hold.error(method);
-    detail::SessionState& state = *state_;
+    detail::SessionState& state = *hold.state();
     if (auto made = to_c(state, inputs, {}); !made) return made.error();
     state.outputs.resize(state.output_names.size());
     for (tailor_tensor& output : state.outputs) tailor_tensor_init(&output);
     if (auto done = run_held(state, wait); !done) return done.error();
-    return Outputs(state_, state.outputs);
+    return Outputs(hold.state(), state.outputs);
   }
   Result<void> run_caller_owned(const char* method, Span<const ConstTensorView> inputs, Span<TensorView> outputs,
                                 bool wait) {
     const detail::Hold hold(state_);
     if (!hold.held()) return hold.error(method);
-    detail::SessionState& state = *state_;
+    detail::SessionState& state = *hold.state();
     if (auto made = to_c(state, inputs, {outputs.data(), outputs.size()}); !made) return made;
     if (auto done = run_held(state, wait); !done) return done;
     for (std::size_t i = 0; i < outputs.size(); ++i) detail::ViewAccess::set_dims(outputs[i], state.outputs[i]);

@@ -20,16 +20,15 @@ namespace tailor {
 class Session {
  public:
   struct Options {
-    uint64_t threads = 1;
-    Parallelism::HostFor host_for = nullptr;
-    void* host_user = nullptr;
+    uint64_t threads = 0;   // 0: the runtime's
+    HostExecutor executor;  // none: the runtime's
     bool copy_strided = false;
     bool sleep = false;
-    Tracing::Trace trace = nullptr;
-    void* trace_user = nullptr;
+    Tracing::Options tracing;
     void* stream = nullptr;     // the caller's stream on the executable's device; null: a new one
     bool asynchronous = false;  // device: runs return once enqueued; Wait reports the result
     bool host_outputs = false;  // device: outputs that the session provides are in host memory
+    int64_t timeout = 0;        // of each run, in nanoseconds; 0: none
     bool cuda_graph = false;    // device: the kernels of a run are launched as one graph
   };
 
@@ -51,8 +50,19 @@ class Session {
   // Later runs draw random numbers from this seed (CustomCaller::SetSeed).
   void SetSeed(uint64_t seed) { custom_.SetSeed(seed); }
 
+  // Cancels the run in progress, or else the next one; from any thread (exec/interrupt.h).
+  void Cancel() { state_.interrupt.Cancel(); }
+  void Uncancel() { state_.interrupt.Uncancel(); }
+  void SetTimeout(int64_t nanoseconds) { state_.interrupt.SetTimeout(nanoseconds); }
+
   // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
+
+  // Waits for all earlier runs, then frees the workspace, growable blocks, output buffers and copies of inputs, except
+  // copies that belong to bound buffers. On failure, that of Wait, nothing is freed.
+  Failure Trim();
+  // What Trim would free, in bytes, if no buffers were bound.
+  uint64_t memory_bytes() const;
 
   // Returns when all earlier runs are done, with the first fault that their kernels reported. No-op on the host.
   Failure Wait();
@@ -75,7 +85,9 @@ class Session {
   Session(const Executable& executable, const Options& options, Parallelism parallelism,
           std::unique_ptr<DeviceStream> stream);
   int32_t Execute(Arguments* arguments);
+  int32_t ExecuteOnHost(Arguments* arguments);
   int32_t ExecuteOnDevice(Arguments* arguments);
+  int32_t CallProgram(Arguments* arguments);
   bool AwaitDevice(bool note_fault);
   bool ProvideHostOutputs();
   Failure SetArguments(InputList inputs, OutputList outputs, OutputUse use);
@@ -91,7 +103,7 @@ class Session {
   const bool asynchronous_;
   const std::shared_ptr<DeviceStream> stream_;  // null on the host; outlives the memory below
   const Allocator& memory_;                     // device memory, or the host's
-  RunCounter runs_;
+  SessionCounters counters_;
   GrowingBuffer workspace_;
   std::vector<GrowingBuffer> output_buffers_, blocks_;
   std::vector<GrowingBuffer> host_outputs_;  // host copies of provided outputs; empty if these stay on the device

@@ -3,6 +3,7 @@
 // may end the process. Seed: TAILOR_TEST_SEED, or 1.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -325,6 +326,11 @@ class Program {
         Count(session.record(nullptr));
         Count(session.poll());
         Count(session.wait());
+        Count(session.set_timeout(std::chrono::nanoseconds(Number())));
+        Count(session.cancel());
+        Count(Pick(2) == 0 ? session.uncancel() : session.trim());
+        Count(Any(executables_).trim());
+        Count(Any(executables_).counters());
         break;
       case 5:
         Count(Any(executables_).plan({AnyShape(), AnyShape()}, static_cast<std::uint64_t>(Pick(3))));

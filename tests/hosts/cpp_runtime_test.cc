@@ -4,12 +4,15 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -267,6 +270,8 @@ TEST(CppRuntime, HandlesThatWereMovedFromAreErrors) {
   ExpectInvalid(session.reserve({}), "moved from");
   ExpectInvalid(session.set_seed(1), "moved from");
   ExpectInvalid(session.wait(), "moved from");
+  ExpectInvalid(session.trim(), "moved from");
+  ExpectInvalid(session.cancel(), "session");
   ExpectInvalid(session.poll(), "moved from");
   EXPECT_EQ(session.stream(), nullptr);
   EXPECT_TRUE(other.run({view(kOnes, {3, 4})}));
@@ -282,6 +287,8 @@ TEST(CppRuntime, HandlesThatWereMovedFromAreErrors) {
   EXPECT_FALSE(executable.describe());
   EXPECT_FALSE(executable.plan({}));
   EXPECT_FALSE(executable.save("/tmp/never"));
+  EXPECT_FALSE(executable.trim());
+  EXPECT_FALSE(executable.counters());
   EXPECT_FALSE(executable.run({}, {}));
   Executable empty_copy = executable;
   EXPECT_FALSE(empty_copy.session());
@@ -321,7 +328,7 @@ TEST(CppRuntime, ASessionServesOneCallAtATime) {
   std::atomic<int> refused{0};
   Session* self = nullptr;
   tailor::SessionOptions options;
-  options.trace = [&](std::int32_t, std::int32_t) {
+  options.trace = [&](const tailor::TraceEvent&) {
     Result<Outputs> nested = self->run({view(kOnes, {3, 4})});
     ASSERT_FALSE(nested);
     EXPECT_EQ(nested.error().code(), Code::kFailedPrecondition);
@@ -355,7 +362,7 @@ TEST(CppRuntime, ASessionServesOneCallAtATime) {
 TEST(CppRuntime, ASessionMayEndDuringItsRun) {
   std::unique_ptr<Session> session;
   tailor::SessionOptions options;
-  options.trace = [&](std::int32_t, std::int32_t) { session.reset(); };
+  options.trace = [&](const tailor::TraceEvent&) { session.reset(); };
   session = std::make_unique<Session>(Load().session(options).value());
   Session& alias = *session;
   Result<Outputs> outputs = alias.run({view(kOnes, {3, 4})});
@@ -366,7 +373,7 @@ TEST(CppRuntime, ASessionMayEndDuringItsRun) {
 TEST(CppRuntime, ExceptionsOfCallbacksAreThrownAfterTheRun) {
   tailor::SessionOptions options;
   bool angry = true;
-  options.trace = [&](std::int32_t, std::int32_t) {
+  options.trace = [&](const tailor::TraceEvent&) {
     if (angry) throw std::runtime_error("no trace today");
   };
   Session session = Load().session(options).value();
@@ -382,6 +389,55 @@ TEST(CppRuntime, RunsOnTheHostsExecutor) {
     for (std::size_t i = count; i-- > 0;) task(i);
   };
   Session session = Load().session(options).value();
+  EXPECT_EQ(*session.run({view(kOnes, {3, 4})})->copy<float>(0), Rows(3));
+}
+
+TEST(CppRuntime, RuntimesHaveAnExecutor) {
+  std::atomic<int> calls{0};
+  tailor::RuntimeOptions options;
+  options.parallel_for = [&calls](const tailor::ParallelTask& task, std::size_t count) {
+    ++calls;
+    for (std::size_t i = 0; i + 1 < count; ++i) task(i);
+    throw std::runtime_error("the last part is left");
+  };
+  options.parallel_threads = 4;
+  options.pooled_sessions = 1;
+  tailor::LoadOptions load;
+  tailor::Runtime runtime = tailor::Runtime::create(std::move(options)).value();
+  load.runtime = &runtime;
+  Executable executable = Executable::load(ArtifactPath(), load).value();
+  std::vector<float> y(12), total(3);
+  for (int i = 0; i < 3; ++i) {
+    executable.run({view(kOnes, {3, 4})}, {view(y, {3, 4}), view(total)}).value();
+    EXPECT_EQ(y, Rows(3));
+  }
+  tailor::ExecutableCounts counts = executable.counters().value();
+  EXPECT_EQ(counts.runs, 3u);
+  EXPECT_EQ(counts.pooled_sessions, 1u);
+  executable.trim().value();
+  EXPECT_EQ(executable.counters()->pooled_sessions, 0u);
+}
+
+TEST(CppRuntime, RunsAreCancelledAndTraced) {
+  std::vector<tailor::TraceEvent> events;
+  tailor::SessionOptions options;
+  options.timeout = std::chrono::hours(1);
+  options.trace = [&](const tailor::TraceEvent& event) { events.push_back(event); };
+  Session session = Load().session(options).value();
+  session.cancel().value();
+  EXPECT_EQ(session.run({view(kOnes, {3, 4})}).error().code(), Code::kCancelled);
+  events.clear();
+  session.cancel().value();
+  session.uncancel().value();
+  Outputs outputs = session.run({view(kOnes, {3, 4})}).value();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front().launch, 0);
+  EXPECT_EQ(events.back().launch, -1);
+  EXPECT_LE(events.front().begin_ns, events.back().end_ns);
+  ExpectInvalid(session.set_timeout(std::chrono::nanoseconds(-1)), "timeout");
+  session.set_timeout(std::chrono::seconds(100)).value();
+  session.trim().value();
+  EXPECT_FALSE(outputs.get<float>(0));
   EXPECT_EQ(*session.run({view(kOnes, {3, 4})})->copy<float>(0), Rows(3));
 }
 

@@ -50,6 +50,14 @@ struct LaunchInfo {
   std::uint64_t code, code_bytes;   // index of the kernel; machine code of all versions
 };
 
+// Counters of an executable, summed over its sessions; tailor_executable_counts has their Prometheus names.
+struct ExecutableCounts {
+  std::uint64_t runs, failed_runs, cancelled_runs, runs_in_progress;
+  std::uint64_t sessions, pooled_sessions;
+  std::uint64_t workspace_bytes, constants_bytes;
+  std::uint64_t shape_cache_misses, workspace_growths;
+};
+
 // Shapes and memory of a run, without running.
 struct Plan {
   std::vector<Shape> outputs;  // -1: data-dependent
@@ -220,6 +228,18 @@ class Executable {
     }
     return detail::check(
         tailor_executable_run(raw_.get(), given.data(), given.size(), results.data(), results.size()));
+  }
+
+  // Frees the idle sessions that `run` keeps. Thread-safe.
+  Result<void> trim() const { return detail::check(tailor_executable_trim(raw_.get())); }
+  // Thread-safe; does not wait for runs.
+  Result<ExecutableCounts> counters() const {
+    tailor_executable_counts read;
+    tailor_executable_counts_init(&read);
+    if (auto done = detail::check(tailor_executable_counters(raw_.get(), &read)); !done) return done.error();
+    return ExecutableCounts{read.runs,           read.failed_runs,     read.cancelled_runs,     read.runs_in_progress,
+                            read.sessions,       read.pooled_sessions, read.workspace_bytes,    read.constants_bytes,
+                            read.shape_cache_misses, read.workspace_growths};
   }
 
   // The memory of a DLPack tensor of another library, as an input. It stays the caller's and must outlive the runs.

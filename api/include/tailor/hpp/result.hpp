@@ -28,6 +28,7 @@ inline namespace TAILOR_HPP {
 enum class Code : std::int32_t {
   kCancelled = TAILOR_CANCELLED,
   kInvalidArgument = TAILOR_INVALID_ARGUMENT,
+  kDeadlineExceeded = TAILOR_DEADLINE_EXCEEDED,
   kNotFound = TAILOR_NOT_FOUND,
   kResourceExhausted = TAILOR_RESOURCE_EXHAUSTED,
   kFailedPrecondition = TAILOR_FAILED_PRECONDITION,
@@ -44,6 +45,8 @@ inline std::string name_of(Code code) {
       return "CANCELLED";
     case Code::kInvalidArgument:
       return "INVALID_ARGUMENT";
+    case Code::kDeadlineExceeded:
+      return "DEADLINE_EXCEEDED";
     case Code::kNotFound:
       return "NOT_FOUND";
     case Code::kResourceExhausted:

@@ -34,6 +34,20 @@ struct DeviceInfo {
 
 enum class LogLevel : std::int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
+// A part of a kernel, for executors: task(i) for all i below the count, in any order, on any threads.
+class ParallelTask {
+ public:
+  ParallelTask(void (*function)(void*, std::size_t), void* data) : function_(function), data_(data) {}
+  void operator()(std::size_t index) const { function_(data_, index); }
+
+ private:
+  void (*function_)(void*, std::size_t);
+  void* data_;
+};
+
+// An executor of the host: calls task(i) for every i below count, and returns when all calls have returned.
+using ParallelFor = std::function<void(const ParallelTask& task, std::size_t count)>;
+
 // The functions live as long as the runtime and everything made with it. They are called on any thread, concurrently.
 struct RuntimeOptions {
   // An exception of it is dropped.
@@ -46,6 +60,14 @@ struct RuntimeOptions {
   const tailor_product_provider* product_provider = nullptr;
   std::string product_choice;
   bool cublas_lt = false;
+  // The executor of all sessions that have none of their own. An exception of it is dropped: the run computes the rest
+  // itself.
+  ParallelFor parallel_for;
+  // Threads, or parts for the executor, of sessions whose `threads` is 0, those of Executable::run included; 0: 1.
+  std::uint64_t parallel_threads = 0;
+  // What each executable keeps of the sessions of Executable::run between calls.
+  std::uint64_t pooled_sessions = 0;  // 0: 16
+  std::uint64_t pooled_bytes = 0;     // 0: no limit
 };
 
 namespace detail {
@@ -63,6 +85,9 @@ struct RuntimeCallbacks {
   }
   static void deallocate(void* user, void* data, std::size_t bytes) noexcept {
     static_cast<RuntimeCallbacks*>(user)->options.deallocate(data, bytes);
+  }
+  static void parallel_for(void* user, void (*task)(void*, std::size_t), void* data, std::size_t count) noexcept {
+    Caught().run([&] { static_cast<RuntimeCallbacks*>(user)->options.parallel_for(ParallelTask(task, data), count); });
   }
   static std::int32_t never_called(void*, const tailor_custom_call*) noexcept { return TAILOR_INTERNAL; }
   static void released(void* user) noexcept { delete static_cast<RuntimeCallbacks*>(user); }
@@ -83,7 +108,7 @@ class Runtime {
   static Result<Runtime> create(RuntimeOptions options = {}) {
     tailor_runtime_options c;
     tailor_runtime_options_init(&c);
-    const bool called = options.log || options.allocate || options.deallocate;
+    const bool called = options.log || options.allocate || options.deallocate || options.parallel_for;
     auto callbacks = std::make_unique<detail::RuntimeCallbacks>(detail::RuntimeCallbacks{std::move(options)});
     const RuntimeOptions& given = callbacks->options;
     c.log = given.log ? detail::RuntimeCallbacks::log : nullptr;
@@ -94,6 +119,11 @@ class Runtime {
     if (!given.product_choice.empty()) c.product_choice = given.product_choice.data();
     c.product_choice_size = given.product_choice.size();
     c.cublas_lt = given.cublas_lt;
+    c.parallel_for = given.parallel_for ? detail::RuntimeCallbacks::parallel_for : nullptr;
+    c.parallel_user = callbacks.get();
+    c.parallel_threads = given.parallel_threads;
+    c.pooled_sessions = given.pooled_sessions;
+    c.pooled_bytes = given.pooled_bytes;
     tailor_runtime* raw = nullptr;
     if (auto made = detail::check(tailor_runtime_create(&c, &raw)); !made) return made.error();
     Runtime runtime(raw);

@@ -7,6 +7,7 @@
 #define TAILOR_HPP_SESSION_HPP_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,28 +20,23 @@
 namespace tailor {
 inline namespace TAILOR_HPP {
 
-// A part of a kernel, for executors: task(i) for all i below the count, in any order, on any threads.
-class ParallelTask {
- public:
-  ParallelTask(void (*function)(void*, std::size_t), void* data) : function_(function), data_(data) {}
-  void operator()(std::size_t index) const { function_(data_, index); }
-
- private:
-  void (*function_)(void*, std::size_t);
-  void* data_;
+// A kernel launch that has ended, or the run that launched it. Times are in nanoseconds of CLOCK_MONOTONIC; on a CUDA
+// device they are those of enqueueing.
+struct TraceEvent {
+  std::int32_t launch;   // index in Executable::launches; -1: the run, after its launches
+  std::int32_t version;  // of the kernel; -1: data-dependent, or the run
+  std::int64_t begin_ns, end_ns;
 };
 
-// An executor of the host: calls task(i) for every i below count, and returns when all calls have returned.
-using ParallelFor = std::function<void(const ParallelTask& task, std::size_t count)>;
-
 struct SessionOptions {
-  std::uint64_t threads = 1;  // including the caller's
+  std::uint64_t threads = 0;  // including the caller's; 0: the runtime's parallel_threads, 1 unless set
   // Replaces the session's own threads. An exception of it is thrown by the run, after the run has ended.
   ParallelFor parallel_for;
   bool copy_strided = false;  // accept ConstTensorView::strided, and copy it
   bool idle_sleep = false;    // own threads sleep between kernels; else they first spin for about 1 ms
-  // Called before (phase 0) and after (phase 1) each launch. An exception of it is thrown by the run.
-  std::function<void(std::int32_t launch, std::int32_t phase)> trace;
+  std::chrono::nanoseconds timeout{0};  // of each run: DEADLINE_EXCEEDED; 0: none
+  // Called after each launch and after the run. An exception of it is thrown by the run.
+  std::function<void(const TraceEvent& event)> trace;
   void* stream = nullptr;     // CUDA: the host's CUstream for all work; must outlive the session
   bool asynchronous = false;  // CUDA: Session::start returns once the work is enqueued
   bool host_outputs = true;   // CUDA: outputs of Session::run are in host memory
@@ -57,7 +53,7 @@ struct SessionState {
   std::unique_ptr<tailor_session, Release> raw;
   Executable executable;
   ParallelFor parallel_for;
-  std::function<void(std::int32_t, std::int32_t)> trace;
+  std::function<void(const TraceEvent&)> trace;
   std::vector<TensorInfo> inputs_info;
   std::vector<std::string> output_names;
   std::vector<bool> in_input;             // by output: in the memory of a donated input
@@ -70,9 +66,9 @@ struct SessionState {
     auto* self = static_cast<SessionState*>(user);
     self->caught.run([&] { self->parallel_for(ParallelTask(task, data), count); });
   }
-  static void run_trace(void* user, std::int32_t launch, std::int32_t phase) noexcept {
+  static void run_trace(void* user, const tailor_trace_event* event) noexcept {
     auto* self = static_cast<SessionState*>(user);
-    self->caught.run([&] { self->trace(launch, phase); });
+    self->caught.run([&] { self->trace({event->launch, event->version, event->begin_ns, event->end_ns}); });
   }
 };
 
@@ -114,8 +110,8 @@ struct ManagedTensor {
 
 }  // namespace detail
 
-// The outputs of one run, in memory of the session, which they keep. The session's next run (or bind, or reserve)
-// overwrites them: from then on every call here is FAILED_PRECONDITION, and spans got before must not be used. Outputs
+// The outputs of one run, in memory of the session, which they keep. The session's next run (or bind, reserve, trim)
+// ends them: from then on every call here is FAILED_PRECONDITION, and spans got before must not be used. Outputs
 // that have to stay are taken (`take`), copied (`copy`), or written to the caller's memory (Session::run_into).
 class Outputs {
  public:
@@ -257,8 +253,9 @@ class Session {
     c.parallel_user = state.get();
     c.copy_strided = options.copy_strided;
     c.idle_sleep = options.idle_sleep;
-    if (options.trace) c.trace = detail::SessionState::run_trace;
-    c.trace_user = state.get();
+    c.timeout_ns = options.timeout.count();
+    if (options.trace) c.trace_events = detail::SessionState::run_trace;
+    c.trace_events_user = state.get();
     c.stream = options.stream;
     c.asynchronous = options.asynchronous;
     c.host_outputs = options.host_outputs;
@@ -325,6 +322,25 @@ class Session {
       state.inputs.push_back(tensor);
     }
     return detail::check(tailor_session_reserve(state.raw.get(), state.inputs.data(), state.inputs.size()));
+  }
+
+  // Cancels the run in progress, or else the next one: it is CANCELLED, and the session stays usable. From any thread,
+  // also while another runs the session.
+  Result<void> cancel() const { return detail::check(tailor_session_cancel(get())); }
+  // Takes back a `cancel` that has found no run.
+  Result<void> uncancel() const { return detail::check(tailor_session_uncancel(get())); }
+  // Later runs that take longer are DEADLINE_EXCEEDED; 0: no limit.
+  Result<void> set_timeout(std::chrono::nanoseconds timeout) {
+    const detail::Hold hold(state_);
+    if (!hold.held()) return hold.error("set_timeout");
+    return detail::check(tailor_session_set_timeout(state_->raw.get(), timeout.count()));
+  }
+  // Frees workspace and outputs, except those taken; the next run allocates again.
+  Result<void> trim() {
+    const detail::Hold hold(state_);
+    if (!hold.held()) return hold.error("trim");
+    state_->serial.fetch_add(1, std::memory_order_relaxed);
+    return detail::check(tailor_session_trim(state_->raw.get()));
   }
 
   // Random operators of later runs compute from `seed`, and the runs are numbered from 0.

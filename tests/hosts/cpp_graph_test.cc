@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tailor/tailor.hpp"
-#include "tests/hosts/cpp_expect.h"
+#include "tests/hosts/cpp_expect.hpp"
 
 namespace {
 
@@ -264,7 +264,9 @@ TEST(CppGraph, RegionsAreFunctions) {
       });
   const auto chosen = graph.if_(
       values[1].reduce_sum({0}).gt(100), {values[1], values[2]},
-      [](const Graph&, const std::vector<Value>& v) { return std::vector<Value>{-v[0], v[1]}; },
+      [](const Graph&, const std::vector<Value>& v) {
+        return std::vector<Value>{-v[0], v[1]};
+      },
       [](const Graph&, const std::vector<Value>& v) { return v; });
   graph.output("y", chosen[0]);
   graph.output("z", chosen[1]);
@@ -294,12 +296,14 @@ TEST(CppGraph, RegionsWithErrorsNameThem) {
   const Value x = Input(graph, "x");
   const auto same = [](const Graph&, const std::vector<Value>& v) { return v; };
   const auto always = [](const Graph&, const std::vector<Value>& v) { return v[0].reduce_sum({0, 1}).lt(1); };
-  EXPECT_EQ(graph.while_({x}, always, [&](const Graph&, const std::vector<Value>&) { return std::vector<Value>{x}; }).size(),
-            1u);
+  EXPECT_EQ(
+      graph.while_({x}, always, [&](const Graph&, const std::vector<Value>&) { return std::vector<Value>{x}; }).size(),
+      1u);
   ExpectRefused(graph, "another graph");
   graph.while_({x}, always, [](const Graph&, const std::vector<Value>&) { return std::vector<Value>{}; });
   ExpectRefused(graph, "while");
-  graph.while_({x}, always, [](const Graph&, const std::vector<Value>& v) { return std::vector<Value>{v[0].softmax(7)}; });
+  graph.while_({x}, always,
+               [](const Graph&, const std::vector<Value>& v) { return std::vector<Value>{v[0].softmax(7)}; });
   ExpectRefused(graph, "axis 7");
   graph.while_({Value()}, always, same);
   ExpectRefused(graph, "value");
@@ -310,9 +314,10 @@ TEST(CppGraph, RegionsWithErrorsNameThem) {
   Graph moved("moved"), kept = std::move(moved);
   graph.while_({x}, moved, kept);
   ExpectRefused(graph, "belongs to no graph");
-  EXPECT_THROW(graph.while_({x}, always, [](const Graph&, const std::vector<Value>&) -> std::vector<Value> {
-    throw std::runtime_error("in a body");
-  }),
+  EXPECT_THROW(graph.while_({x}, always,
+                            [](const Graph&, const std::vector<Value>&) -> std::vector<Value> {
+                              throw std::runtime_error("in a body");
+                            }),
                std::runtime_error);
   EXPECT_TRUE(graph.status());
 }
@@ -499,7 +504,8 @@ TEST(CppGraph, DonatedInputsAreWritten) {
   EXPECT_EQ(memory, (std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1}));
   ExpectInvalid(outputs.get<float>(0), "is in the memory of a donated input");
   const std::vector<float>& constant = memory;
-  const std::vector<tailor::ConstTensorView> read_only = {view(constant, {2, 4}), view(second, {1, 1}), view(ones, {1, 4})};
+  const std::vector<tailor::ConstTensorView> read_only = {view(constant, {2, 4}), view(second, {1, 1}),
+                                                          view(ones, {1, 4})};
   ExpectInvalid(session.run(read_only), "input \"cache\" is donated, but its memory is const");
   ExpectInvalid(executable.run(read_only, {view(memory, {2, 4})}), "input \"cache\" is donated");
 }

@@ -1,6 +1,6 @@
-// 200 random programs that use the C++ layer wrongly: empty and moved-from objects, values of other graphs, wrong dtypes,
-// ranks, sizes, indices and axes, repeated and nested runs, objects that end in any order. Each must get errors, and none
-// may end the process. Seed: TAILOR_TEST_SEED, or 1.
+// 200 random programs that use the C++ layer wrongly: empty and moved-from objects, values of other graphs, wrong
+// dtypes, ranks, sizes, indices and axes, repeated and nested runs, objects that end in any order. Each must get
+// errors, and none may end the process. Seed: TAILOR_TEST_SEED, or 1.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -64,7 +64,8 @@ class Program {
     return list[static_cast<std::size_t>(Pick(static_cast<int>(list.size())))];
   }
   std::int64_t Number() {
-    static constexpr std::int64_t kNumbers[] = {0, 1, 2, 3, 4, 7, -1, -2, -4, 64, 1 << 20, INT32_MAX, INT64_MAX, INT64_MIN};
+    static constexpr std::int64_t kNumbers[] = {0,  1,  2,  3,       4,         7,         -1,
+                                                -2, -4, 64, 1 << 20, INT32_MAX, INT64_MAX, INT64_MIN};
     return kNumbers[Pick(14)];
   }
   std::vector<std::int64_t> Numbers() {
@@ -72,9 +73,7 @@ class Program {
     for (std::int64_t& number : out) number = Pick(3) == 0 ? Number() : Pick(5);
     return out;
   }
-  tailor::Shape AnyShape() {
-    return Pick(2) == 0 ? tailor::Shape{Pick(4), 4} : tailor::Shape(Numbers());
-  }
+  tailor::Shape AnyShape() { return Pick(2) == 0 ? tailor::Shape{Pick(4), 4} : tailor::Shape(Numbers()); }
   DType AnyDType() { return static_cast<DType>(Pick(6) == 0 ? Number() : 1 + Pick(13)); }
   tailor::Dims AnyDims() {
     if (Pick(3) == 0) return tailor::Dims{Any(dims_), 4};
@@ -99,8 +98,8 @@ class Program {
   }
   void NewInput(tailor::Graph& graph) {
     dims_.push_back(graph.symbol("N" + std::to_string(dims_.size())));
-    values_.push_back(graph.input("x" + std::to_string(values_.size()), Pick(4) == 0 ? DType::kI64 : DType::kF32,
-                                  {dims_.back(), 4}));
+    values_.push_back(
+        graph.input("x" + std::to_string(values_.size()), Pick(4) == 0 ? DType::kI64 : DType::kF32, {dims_.back(), 4}));
   }
   void Keep(const Value& value) {
     if (values_.size() < 40) values_.push_back(value);
@@ -270,9 +269,14 @@ class Program {
         break;
       case 10:
         Keep(graph.if_(
-            a, {b}, [&](const tailor::Graph&, const std::vector<Value>& v) { return Pick(2) == 0 ? v : std::vector<Value>{a}; },
-            [](const tailor::Graph& region, const std::vector<Value>& v) { return std::vector<Value>{region.concat(v, 0)}; })
-                 .empty()
+                      a, {b},
+                      [&](const tailor::Graph&, const std::vector<Value>& v) {
+                        return Pick(2) == 0 ? v : std::vector<Value>{a};
+                      },
+                      [](const tailor::Graph& region, const std::vector<Value>& v) {
+                        return std::vector<Value>{region.concat(v, 0)};
+                      })
+                     .empty()
                  ? Value()
                  : a);
         break;
@@ -416,7 +420,8 @@ class Program {
         break;
       case 7:
         // None that the system would give memory for, page by page.
-        Count(tailor::Tensor::zeros(AnyDType(), {Pick(2) == 0 ? INT64_MAX : Pick(4) - 2, Pick(4) == 0 ? INT64_MIN : 2}));
+        Count(
+            tailor::Tensor::zeros(AnyDType(), {Pick(2) == 0 ? INT64_MAX : Pick(4) - 2, Pick(4) == 0 ? INT64_MIN : 2}));
         break;
       case 8: {
         Value gone = std::move(Any(values_));
@@ -428,13 +433,13 @@ class Program {
         tailor::LoadOptions options;
         options.target = Text();
         Count(tailor::Executable::load(Text(), options));
-        const std::vector<std::uint8_t> bytes(static_cast<std::size_t>(Pick(300)), static_cast<std::uint8_t>(Pick(256)));
+        const std::vector<std::uint8_t> bytes(static_cast<std::size_t>(Pick(300)),
+                                              static_cast<std::uint8_t>(Pick(256)));
         Count(tailor::Executable::load_owned(bytes, options));
         tailor::Runtime gone = std::move(runtime_);
         if (Pick(2) == 0) runtime_ = std::move(gone);
-        Count(runtime_.register_operator(Text(), [](const tailor::CustomCall& call) -> Result<void> {
-          return call.operand<float>(9).error();
-        }));
+        Count(runtime_.register_operator(
+            Text(), [](const tailor::CustomCall& call) -> Result<void> { return call.operand<float>(9).error(); }));
       }
     }
     for (tailor::Graph& each : graphs_) Check(each);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tailor/onnx.hpp"
-#include "tests/hosts/cpp_expect.h"
+#include "tests/hosts/cpp_expect.hpp"
 
 namespace {
 
@@ -34,8 +34,7 @@ void ExpectScales(Graph graph) {
   options.targets = {"host"};
   tailor::Session session = graph.compile(options).value().session().value();
   const std::vector<float> x(8, 2.0f);
-  EXPECT_EQ(*session.run({view(x, {2, 4})})->copy<float>(0),
-            (std::vector<float>{2, 4, 6, 8, 2, 4, 6, 8}));
+  EXPECT_EQ(*session.run({view(x, {2, 4})})->copy<float>(0), (std::vector<float>{2, 4, 6, 8, 2, 4, 6, 8}));
 }
 
 TEST(CppOnnx, LoadsFilesAndMemory) {

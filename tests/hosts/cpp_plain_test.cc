@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/hosts/cpp_units.h"
+#include "tests/hosts/cpp_units.hpp"
 
 namespace {
 

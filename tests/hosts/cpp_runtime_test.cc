@@ -1,5 +1,5 @@
-// tailor/runtime.hpp on the artifact of c99_test (TAILOR_TEST_ARTIFACT): y = x * [1, 2, 3, 4] + 0.5 and its row sums, x f32
-// [B, 4] with B in [1, 64]. Links libtailor_runtime.so alone.
+// tailor/runtime.hpp on the artifact of c99_test (TAILOR_TEST_ARTIFACT): y = x * [1, 2, 3, 4] + 0.5 and its row sums, x
+// f32 [B, 4] with B in [1, 64]. Links libtailor_runtime.so alone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tailor/runtime.hpp"
-#include "tests/hosts/cpp_expect.h"
+#include "tests/hosts/cpp_expect.hpp"
 
 namespace {
 
@@ -233,7 +233,8 @@ TEST(CppRuntime, ViewsThatDoNotFitAreErrors) {
   ExpectInvalid(session.run_into({view(kOnes, {3, 4})}, {view(y, {3, 4})}), "1 outputs given");
   ExpectInvalid(session.run_into({view(kOnes, {3, 4})}, {view(y, {4, 3}), view(total)}), "y");
   ExpectInvalid(session.run_into({view(kOnes, {3, 4})}, {view(y, {3, 4}), view(y, {12})}), "total");
-  ExpectInvalid(executable.run({view(kOnes, {3, 4})}, {tailor::TensorView(), view(total)}), "output 0: it is an empty view");
+  ExpectInvalid(executable.run({view(kOnes, {3, 4})}, {tailor::TensorView(), view(total)}),
+                "output 0: it is an empty view");
   Outputs outputs = session.run({view(kOnes, {3, 4})}).value();
   ExpectInvalid(outputs.get<std::int32_t>(0), "output 0 \"y\" is f32, not i32");
   ExpectError(outputs.get<float>(2), Code::kOutOfRange, "there is no output 2, only 2");
@@ -457,14 +458,14 @@ TEST(CppRuntime, AllocatorAndLogLiveAsLongAsTheyAreNeeded) {
     tailor::RuntimeOptions options;
     options.allocate = [memory](std::size_t bytes, std::size_t alignment) {
       const std::lock_guard<std::mutex> lock(memory->mutex);
-      void* out = ::operator new(bytes, std::align_val_t{alignment});
+      void* out = ::operator new (bytes, std::align_val_t{alignment});
       memory->live[out] = alignment;
       ++memory->allocations;
       return out;
     };
     options.deallocate = [memory](void* data, std::size_t) {
       const std::lock_guard<std::mutex> lock(memory->mutex);
-      ::operator delete(data, std::align_val_t{memory->live.at(data)});
+      ::operator delete (data, std::align_val_t{memory->live.at(data)});
       memory->live.erase(data);
     };
     options.log = [memory](tailor::LogLevel, std::string_view) { throw 1; };

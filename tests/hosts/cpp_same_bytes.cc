@@ -1,5 +1,5 @@
-// Writes the texts and artifacts of graphs into the folder that is argument 1, for cpp_same_bytes_test.py, which builds the
-// same graphs in Python.
+// Writes the texts and artifacts of graphs into the folder that is argument 1, for cpp_same_bytes_test.py, which builds
+// the same graphs in Python.
 #include <fstream>
 #include <string>
 #include <vector>

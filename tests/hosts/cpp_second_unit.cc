@@ -1,8 +1,9 @@
-#include "tests/hosts/cpp_units.h"
+#include "tests/hosts/cpp_units.hpp"
 
 tailor::Value TwiceIn(const tailor::Graph& graph, const tailor::Value& x) {
   return graph.if_(
-      x.reduce_sum({0}).ge(0), {x}, [](const tailor::Graph&, const std::vector<tailor::Value>& v) { return std::vector{v[0] * 2}; },
+      x.reduce_sum({0}).ge(0), {x},
+      [](const tailor::Graph&, const std::vector<tailor::Value>& v) { return std::vector{v[0] * 2}; },
       [](const tailor::Graph&, const std::vector<tailor::Value>& v) { return std::vector{2 * v[0]}; })[0];
 }
 

@@ -13,7 +13,8 @@
 //  - Fallible calls return Result<T>: a value or an Error. `value()` throws the Error; without exceptions
 //    (-fno-exceptions) it prints it and aborts. No other function throws, except for exceptions of callbacks and of the
 //    standard library.
-//  - Handles release themselves, in any order. Runtime and Session are move-only, Executable is shared by copies. A handle
+//  - Handles release themselves, in any order. Runtime and Session are move-only, Executable is shared by copies. A
+//  handle
 //    that was moved from is an Error where it is used.
 //  - Views refer to memory of the caller. Wrong shapes, types and sizes are Errors.
 //  - Threads: as for the handles of tailor/runtime.h. A session that another call uses is FAILED_PRECONDITION.

@@ -1,6 +1,6 @@
-// Tailor for C++: builds a graph over symbolic shapes, compiles it once for all shapes, and runs it. Header-only, C++17;
-// links libtailor.so and libtailor_runtime.so. Programs that only run artifacts include tailor/runtime.hpp, which has the
-// conventions; tailor/onnx.hpp adds ONNX models.
+// Tailor for C++: builds a graph over symbolic shapes, compiles it once for all shapes, and runs it. Header-only,
+// C++17; links libtailor.so and libtailor_runtime.so. Programs that only run artifacts include tailor/runtime.hpp,
+// which has the conventions; tailor/onnx.hpp adds ONNX models.
 //
 //     #include "tailor/tailor.hpp"
 //

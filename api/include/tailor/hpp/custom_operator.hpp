@@ -48,7 +48,8 @@ class CustomCall {
   // The memory that the operator asked for; arbitrary at first.
   Result<Span<unsigned char>> workspace() const {
     if (data_ != Data::kHost) return unreadable("the workspace");
-    return Span<unsigned char>(static_cast<unsigned char*>(raw_.workspace), static_cast<std::size_t>(raw_.workspace_bytes));
+    return Span<unsigned char>(static_cast<unsigned char*>(raw_.workspace),
+                               static_cast<std::size_t>(raw_.workspace_bytes));
   }
 
   // Addresses, for operators of a device.
@@ -107,8 +108,8 @@ class CustomCall {
   const Data data_;
 };
 
-// A custom operator. Its functions are called on the threads that run sessions, from several at once if several sessions
-// run. An Error fails the run with its code and message; so does an exception, as INTERNAL with its what().
+// A custom operator. Its functions are called on the threads that run sessions, from several at once if several
+// sessions run. An Error fails the run with its code and message; so does an exception, as INTERNAL with its what().
 struct CustomOperator {
   std::function<Result<void>(const CustomCall&)> function;
   // Bytes of workspace, by the dims, element types and attributes of the call alone; may be empty: none.
@@ -161,7 +162,8 @@ struct CustomCallbacks {
   }
   static std::int32_t code_of(const tailor_custom_call& raw, const Error& error) {
     if (raw.message_capacity > 0) {
-      std::size_t size = std::min<std::size_t>(error.message().size(), static_cast<std::size_t>(raw.message_capacity) - 1);
+      std::size_t size =
+          std::min<std::size_t>(error.message().size(), static_cast<std::size_t>(raw.message_capacity) - 1);
       // A cut inside of a UTF-8 sequence moves to its beginning.
       while (size > 0 && size < error.message().size() && (error.message()[size] & 0xC0) == 0x80) --size;
       std::memcpy(raw.message, error.message().data(), size);

@@ -73,7 +73,7 @@ class GraphState {
 
  private:
   tailor_graph* const raw_;
-  mutable std::mutex mutex_;       // guards error_
+  mutable std::mutex mutex_;  // guards error_
   std::optional<Error> error_;
   std::mutex text_mutex_;
 };
@@ -92,8 +92,9 @@ class Dim;
 class DimSize {
  public:
   template <typename T, typename = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
-  DimSize(T constant) : constant_(static_cast<std::int64_t>(constant)), fits_(fits(constant)) {}  // NOLINT(runtime/explicit)
-  inline DimSize(const Dim& dim);  // NOLINT(runtime/explicit)
+  DimSize(T constant)
+      : constant_(static_cast<std::int64_t>(constant)), fits_(fits(constant)) {}  // NOLINT(runtime/explicit)
+  inline DimSize(const Dim& dim);                                                 // NOLINT(runtime/explicit)
 
  private:
   friend class Dim;
@@ -119,8 +120,8 @@ class DimSize {
   bool fits_ = true;
 };
 
-// A symbol of a graph, or an expression over symbols. A number that refers to its graph and keeps it alive; cheap to copy.
-// A failed operation is an error of the graph (Graph::status). Empty, and of no use, if made without a graph.
+// A symbol of a graph, or an expression over symbols. A number that refers to its graph and keeps it alive; cheap to
+// copy. A failed operation is an error of the graph (Graph::status). Empty, and of no use, if made without a graph.
 class Dim {
  public:
   Dim() = default;
@@ -198,8 +199,8 @@ class Dim {
   Dim combine(Function function, const DimSize& lhs, const DimSize& rhs) const {
     if (graph_ == nullptr) return {};
     const tailor_dim left = lhs.handle(*graph_), right = rhs.handle(*graph_);
-    return {graph_, graph_->append(
-                        [&](tailor_graph* raw, std::uint64_t* out) { return function(raw, left, right, out); })};
+    return {graph_,
+            graph_->append([&](tailor_graph* raw, std::uint64_t* out) { return function(raw, left, right, out); })};
   }
   Result<std::optional<bool>> compare(const DimSize& rhs, std::int32_t relation) const {
     if (graph_ == nullptr) return detail::no_graph("the dim");

@@ -21,9 +21,9 @@ struct SessionOptions;
 struct LoadOptions {
   const Runtime* runtime = nullptr;  // for its custom operators, allocator and log; null: a default one
   Device device;
-  std::string target;             // forces a variant by name, "x86-64-v2"; "": the best that this machine runs
-  bool verify_constants = false;  // verify the hashes of the constants too
-  bool copy_constants = false;    // read constants into memory instead of mapping the file
+  std::string target;                    // forces a variant by name, "x86-64-v2"; "": the best that this machine runs
+  bool verify_constants = false;         // verify the hashes of the constants too
+  bool copy_constants = false;           // read constants into memory instead of mapping the file
   std::vector<std::uint8_t> public_key;  // Ed25519, 32 bytes: reject artifacts that are not signed with its secret key
   std::string cost_profile;              // text of this machine's cost profile
 };
@@ -32,9 +32,9 @@ struct LoadOptions {
 struct TensorInfo {
   std::string name;
   DType dtype;
-  std::vector<std::string> dims;      // "B", "4*S + 1", "384"
-  std::vector<std::int64_t> extents;  // constant dim sizes; -1: not constant
-  bool donated;                       // inputs: runs may write its memory
+  std::vector<std::string> dims;         // "B", "4*S + 1", "384"
+  std::vector<std::int64_t> extents;     // constant dim sizes; -1: not constant
+  bool donated;                          // inputs: runs may write its memory
   std::optional<std::size_t> memory_of;  // outputs: the donated input in whose memory it is written
 };
 
@@ -112,23 +112,26 @@ class Executable {
 
   // Loads an artifact file. Artifacts are native code: load only those that you trust.
   static Result<Executable> load(std::string_view path, const LoadOptions& options = {}) {
-    return load_with(options, [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
-      return tailor_executable_load(runtime, path.data(), path.size(), c, out);
-    });
+    return load_with(options,
+                     [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
+                       return tailor_executable_load(runtime, path.data(), path.size(), c, out);
+                     });
   }
   // Loads an artifact's bytes, which are copied.
   static Result<Executable> load_bytes(Span<const std::uint8_t> bytes, const LoadOptions& options = {}) {
-    return load_with(options, [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
-      return tailor_executable_load_memory(runtime, bytes.data(), bytes.size(), c, nullptr, nullptr, out);
-    });
+    return load_with(
+        options, [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
+          return tailor_executable_load_memory(runtime, bytes.data(), bytes.size(), c, nullptr, nullptr, out);
+        });
   }
   // Loads an artifact from bytes that it keeps: no copy.
   static Result<Executable> load_owned(std::vector<std::uint8_t> bytes, const LoadOptions& options = {}) {
-    return load_with(options, [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
-      auto* owner = new std::vector<std::uint8_t>(std::move(bytes));
-      const auto released = [](void* user) { delete static_cast<std::vector<std::uint8_t>*>(user); };
-      return tailor_executable_load_memory(runtime, owner->data(), owner->size(), c, released, owner, out);
-    });
+    return load_with(
+        options, [&](const tailor_runtime* runtime, const tailor_load_options* c, tailor_executable** out) {
+          auto* owner = new std::vector<std::uint8_t>(std::move(bytes));
+          const auto released = [](void* user) { delete static_cast<std::vector<std::uint8_t>*>(user); };
+          return tailor_executable_load_memory(runtime, owner->data(), owner->size(), c, released, owner, out);
+        });
   }
   // Takes over a reference of the C API.
   static Executable of(tailor_executable* raw) { return Executable(raw); }
@@ -193,8 +196,8 @@ class Executable {
     Plan plan = {};
     plan.chosen.resize(tailor_executable_launch_count(raw_.get()));
     info.chosen = plan.chosen.data();
-    if (auto planned = detail::check(tailor_executable_plan(raw_.get(), given.data(), given.size(), results.data(),
-                                                            results.size(), &info));
+    if (auto planned = detail::check(
+            tailor_executable_plan(raw_.get(), given.data(), given.size(), results.data(), results.size(), &info));
         !planned) {
       return planned.error();
     }
@@ -226,8 +229,7 @@ class Executable {
       if (detail::take(tailor_executable_input(raw_.get(), i, &info))) break;  // the run says that there are too many
       if (info.donated != 0) return detail::const_donated(info.name);
     }
-    return detail::check(
-        tailor_executable_run(raw_.get(), given.data(), given.size(), results.data(), results.size()));
+    return detail::check(tailor_executable_run(raw_.get(), given.data(), given.size(), results.data(), results.size()));
   }
 
   // Frees the idle sessions that `run` keeps. Thread-safe.
@@ -237,9 +239,16 @@ class Executable {
     tailor_executable_counts read;
     tailor_executable_counts_init(&read);
     if (auto done = detail::check(tailor_executable_counters(raw_.get(), &read)); !done) return done.error();
-    return ExecutableCounts{read.runs,           read.failed_runs,     read.cancelled_runs,     read.runs_in_progress,
-                            read.sessions,       read.pooled_sessions, read.workspace_bytes,    read.constants_bytes,
-                            read.shape_cache_misses, read.workspace_growths};
+    return ExecutableCounts{read.runs,
+                            read.failed_runs,
+                            read.cancelled_runs,
+                            read.runs_in_progress,
+                            read.sessions,
+                            read.pooled_sessions,
+                            read.workspace_bytes,
+                            read.constants_bytes,
+                            read.shape_cache_misses,
+                            read.workspace_growths};
   }
 
   // The memory of a DLPack tensor of another library, as an input. It stays the caller's and must outlive the runs.
@@ -323,7 +332,8 @@ class Executable {
 // The description of an artifact file as JSON, without loading it, on any machine.
 inline Result<std::string> describe_artifact(std::string_view path) {
   std::string json;
-  if (auto read = detail::check(tailor_artifact_describe(path.data(), path.size(), detail::append_text, &json)); !read) {
+  if (auto read = detail::check(tailor_artifact_describe(path.data(), path.size(), detail::append_text, &json));
+      !read) {
     return read.error();
   }
   return json;

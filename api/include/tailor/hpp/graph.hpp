@@ -50,18 +50,18 @@ struct CompileOptions {
   std::vector<std::string> targets;
   // Called with the phase and the fraction done; false cancels (CANCELLED). An exception cancels and is thrown.
   std::function<bool(std::string_view phase, double done)> progress;
-  std::uint64_t threads = 0;             // 0: one per core
-  std::vector<std::uint8_t> secret_key;  // Ed25519, 64 bytes: signs the artifact
-  std::uint64_t max_versions = 8;        // of a kernel
+  std::uint64_t threads = 0;                               // 0: one per core
+  std::vector<std::uint8_t> secret_key;                    // Ed25519, 64 bytes: signs the artifact
+  std::uint64_t max_versions = 8;                          // of a kernel
   std::uint64_t max_code_bytes = std::uint64_t{64} << 20;  // of a target
-  std::vector<std::string> donated;      // inputs whose memory runs may write
-  Device device;                         // where the executable runs
-  bool offer_products = false;           // a matmul provider, or cuBLASLt, may compute plain matmuls
-  bool direct_convolutions = false;      // on CPUs, no convolution uses Winograd's algorithm
-  bool allow_tf32 = false;               // on GPUs, operands of f32 matmuls are rounded to tf32
-  std::uint64_t memory_limit = 0;        // bytes, beyond the graph's constants; 0: no limit
-  bool isolated = false;                 // compile in a process of its own
-  std::string worker;                    // path of its program; "": the library's
+  std::vector<std::string> donated;                        // inputs whose memory runs may write
+  Device device;                                           // where the executable runs
+  bool offer_products = false;                             // a matmul provider, or cuBLASLt, may compute plain matmuls
+  bool direct_convolutions = false;                        // on CPUs, no convolution uses Winograd's algorithm
+  bool allow_tf32 = false;                                 // on GPUs, operands of f32 matmuls are rounded to tf32
+  std::uint64_t memory_limit = 0;                          // bytes, beyond the graph's constants; 0: no limit
+  bool isolated = false;                                   // compile in a process of its own
+  std::string worker;                                      // path of its program; "": the library's
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.
@@ -149,9 +149,8 @@ class Graph : public GraphOps {
   // Makes `value` an output; runs give outputs in the order of these calls.
   void output(std::string_view name, const Value& value) const {
     if (graph_ == nullptr) return;
-    graph_->build([&](tailor_graph* graph) {
-      return tailor_graph_output(graph, name.data(), name.size(), value.get());
-    });
+    graph_->build(
+        [&](tailor_graph* graph) { return tailor_graph_output(graph, name.data(), name.size(), value.get()); });
   }
   std::size_t output_count() const { return tailor_graph_output_count(get()); }
 
@@ -160,8 +159,8 @@ class Graph : public GraphOps {
   Value constant(std::string_view name, Span<T> elements, const Shape& shape) const {
     using E = std::remove_const_t<T>;
     return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-      return add_constant(graph, name, dtype_of<E>(), shape, elements.data(), elements.size() * sizeof(E), nullptr, nullptr,
-                          out);
+      return add_constant(graph, name, dtype_of<E>(), shape, elements.data(), elements.size() * sizeof(E), nullptr,
+                          nullptr, out);
     });
   }
   template <typename T>
@@ -179,7 +178,8 @@ class Graph : public GraphOps {
     const auto released = [](void* user) { delete static_cast<std::vector<T>*>(user); };
     return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
       std::vector<T>* kept = owner.release();  // the library calls `released`, also if it fails
-      return add_constant(graph, name, dtype_of<T>(), shape, kept->data(), kept->size() * sizeof(T), released, kept, out);
+      return add_constant(graph, name, dtype_of<T>(), shape, kept->data(), kept->size() * sizeof(T), released, kept,
+                          out);
     });
   }
   // A constant of rank 0: `number`, rounded to `dtype`.
@@ -207,15 +207,15 @@ class Graph : public GraphOps {
     c.impure = options.impure;
     const std::vector<tailor_value> given = detail::handles(operands);
     return detail::append_all(graph_, results.size(), [&](tailor_graph* graph, tailor_value* out) {
-      return tailor_graph_custom(graph, name.data(), name.size(), given.data(), given.size(), types.data(), types.size(),
-                                 &c, out);
+      return tailor_graph_custom(graph, name.data(), name.size(), given.data(), given.size(), types.data(),
+                                 types.size(), &c, out);
     });
   }
 
-  // Loops and branches run regions: graphs of their own, whose inputs take the values and whose outputs are the results.
-  // A region has symbols of its own and sees no value of this graph. It is copied. `shapes` lists the dim sizes of all
-  // results, one after the other; none: inferred. It is needed for dim sizes that are data-dependent or that a body
-  // changes.
+  // Loops and branches run regions: graphs of their own, whose inputs take the values and whose outputs are the
+  // results. A region has symbols of its own and sees no value of this graph. It is copied. `shapes` lists the dim
+  // sizes of all results, one after the other; none: inferred. It is needed for dim sizes that are data-dependent or
+  // that a body changes.
 
   // The values after running `body` (values -> values) while `condition` (values -> bool[]) is true.
   std::vector<Value> while_(Span<const Value> values, const Graph& condition, const Graph& body,
@@ -224,8 +224,8 @@ class Graph : public GraphOps {
     const std::vector<tailor_value> given = detail::handles(values);
     const std::vector<tailor_dim> dims = shapes.handles(graph_);
     return detail::append_all(graph_, values.size(), [&](tailor_graph* graph, tailor_value* out) {
-      return tailor_graph_while(graph, given.data(), given.size(), condition.get(), body.get(), dims.data(), dims.size(),
-                                out);
+      return tailor_graph_while(graph, given.data(), given.size(), condition.get(), body.get(), dims.data(),
+                                dims.size(), out);
     });
   }
   // The results of `then_branch` (values -> results) if `condition`, a bool[], is true, else of `else_branch`.
@@ -310,8 +310,9 @@ class Graph : public GraphOps {
       auto* self = static_cast<Parser*>(user);
       bool available = false;
       self->caught.run([&] {
-        available = self->options.constant({name, name_size}, static_cast<DType>(dtype),
-                                           Span<const std::int64_t>(dims, rank), {static_cast<unsigned char*>(data), size});
+        available =
+            self->options.constant({name, name_size}, static_cast<DType>(dtype), Span<const std::int64_t>(dims, rank),
+                                   {static_cast<unsigned char*>(data), size});
       });
       return available ? 0 : 1;
     }
@@ -379,8 +380,8 @@ class Graph : public GraphOps {
     // A shape with too many dims keeps only their number, which the library refuses.
     const std::int64_t* dims = shape.valid() ? shape.dims().data() : kTooMany;
     const std::size_t rank = shape.valid() ? shape.rank() : TAILOR_MAX_RANK + 1;
-    return tailor_graph_constant(graph, name.data(), name.size(), static_cast<std::int32_t>(dtype), dims, rank, data, size,
-                                 released, user, out);
+    return tailor_graph_constant(graph, name.data(), name.size(), static_cast<std::int32_t>(dtype), dims, rank, data,
+                                 size, released, user, out);
   }
 
   // Hands the error of a region on to this graph. False if there is one.
@@ -414,8 +415,9 @@ class Graph : public GraphOps {
       const auto known = inner_.find(dim);
       if (known != inner_.end()) return known->second;
       tailor_dim rewritten = 0;
-      const bool possible = !detail::take(tailor_dim_rewrite(outer_.raw(), dim, region_.get(), outer_symbols_.data(),
-                                                             region_symbols_.data(), outer_symbols_.size(), &rewritten));
+      const bool possible =
+          !detail::take(tailor_dim_rewrite(outer_.raw(), dim, region_.get(), outer_symbols_.data(),
+                                           region_symbols_.data(), outer_symbols_.size(), &rewritten));
       inner_[dim] = possible ? Dim(region_.graph_, rewritten) : region_.symbol("dim" + std::to_string(inner_.size()));
       return inner_[dim];
     }
@@ -463,7 +465,8 @@ class Graph : public GraphOps {
       for (const Dim& dim : shape_of(value)) shape.push_back(dims.of(dim.get()));
       const Result<DType> dtype = value.dtype();
       if (!dtype) out.graph_->fail(dtype.error());
-      arguments.push_back(out.input("argument" + std::to_string(arguments.size()), dtype ? *dtype : DType::kF32, shape));
+      arguments.push_back(
+          out.input("argument" + std::to_string(arguments.size()), dtype ? *dtype : DType::kF32, shape));
     }
     if (auto good = status(); !good) out.graph_->fail(good.error());
     if (!out.status()) return out;

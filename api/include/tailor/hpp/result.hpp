@@ -110,8 +110,7 @@ inline Error invalid(std::string_view message) { return Error(Code::kInvalidArgu
 // Takes over a status of the C API; nullopt for success.
 inline std::optional<Error> take(tailor_status* status) {
   if (status == nullptr) return std::nullopt;
-  Error error(static_cast<Code>(tailor_status_code(status)), tailor_status_message(status),
-              tailor_status_node(status));
+  Error error(static_cast<Code>(tailor_status_code(status)), tailor_status_message(status), tailor_status_node(status));
   tailor_status_release(status);
   return error;
 }
@@ -127,11 +126,11 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : value_(std::move(value)) {}              // NOLINT(runtime/explicit)
-  Result(Error error) : error_(std::move(error)) {}          // NOLINT(runtime/explicit)
-  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                                    !std::is_convertible_v<U&&, Error> &&
-                                                    !detail::IsResult<std::decay_t<U>>::value>>
+  Result(T value) : value_(std::move(value)) {}      // NOLINT(runtime/explicit)
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(runtime/explicit)
+  template <typename U,
+            typename = std::enable_if_t<std::is_convertible_v<U&&, T> && !std::is_convertible_v<U&&, Error> &&
+                                        !detail::IsResult<std::decay_t<U>>::value>>
   Result(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT(runtime/explicit)
 
   bool has_value() const { return value_.has_value(); }

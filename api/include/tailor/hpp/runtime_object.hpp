@@ -25,10 +25,10 @@ struct Device {
 
 struct DeviceInfo {
   Device device;
-  std::string name;            // "NVIDIA H100 80GB HBM3", "x86-64-v4"
-  std::int32_t major, minor;   // compute capability; 0 for the CPU
-  std::int32_t processors;     // multiprocessors; 0 for the CPU
-  std::int32_t driver;         // CUDA version that the driver supports; 0 for the CPU
+  std::string name;           // "NVIDIA H100 80GB HBM3", "x86-64-v4"
+  std::int32_t major, minor;  // compute capability; 0 for the CPU
+  std::int32_t processors;    // multiprocessors; 0 for the CPU
+  std::int32_t driver;        // CUDA version that the driver supports; 0 for the CPU
   std::uint64_t memory_bytes;
 };
 
@@ -162,7 +162,12 @@ class Runtime {
       tailor_device_info info;
       tailor_device_info_init(&info);
       if (auto read = detail::check(tailor_runtime_device(raw_.get(), i, &info)); !read) return read.error();
-      out.push_back({{info.kind, info.ordinal}, info.name, info.major, info.minor, info.processors, info.driver,
+      out.push_back({{info.kind, info.ordinal},
+                     info.name,
+                     info.major,
+                     info.minor,
+                     info.processors,
+                     info.driver,
                      info.memory_bytes});
     }
     return out;

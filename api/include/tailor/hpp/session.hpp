@@ -32,8 +32,8 @@ struct SessionOptions {
   std::uint64_t threads = 0;  // including the caller's; 0: the runtime's parallel_threads, 1 unless set
   // Replaces the session's own threads. An exception of it is thrown by the run, after the run has ended.
   ParallelFor parallel_for;
-  bool copy_strided = false;  // accept ConstTensorView::strided, and copy it
-  bool idle_sleep = false;    // own threads sleep between kernels; else they first spin for about 1 ms
+  bool copy_strided = false;            // accept ConstTensorView::strided, and copy it
+  bool idle_sleep = false;              // own threads sleep between kernels; else they first spin for about 1 ms
   std::chrono::nanoseconds timeout{0};  // of each run: DEADLINE_EXCEEDED; 0: none
   // Called after each launch and after the run. An exception of it is thrown by the run.
   std::function<void(const TraceEvent& event)> trace;
@@ -56,10 +56,10 @@ struct SessionState {
   std::function<void(const TraceEvent&)> trace;
   std::vector<TensorInfo> inputs_info;
   std::vector<std::string> output_names;
-  std::vector<bool> in_input;             // by output: in the memory of a donated input
-  std::atomic<bool> in_use{false};        // a call is in progress; guards what follows
-  std::atomic<std::uint64_t> serial{0};   // number of calls that may have changed outputs
-  Caught caught;                          // what callbacks threw
+  std::vector<bool> in_input;            // by output: in the memory of a donated input
+  std::atomic<bool> in_use{false};       // a call is in progress; guards what follows
+  std::atomic<std::uint64_t> serial{0};  // number of calls that may have changed outputs
+  Caught caught;                         // what callbacks threw
   std::vector<tailor_tensor> inputs, outputs;
 
   static void run_parallel_for(void* user, void (*task)(void*, std::size_t), void* data, std::size_t count) noexcept {
@@ -86,8 +86,9 @@ class Hold {
   const std::shared_ptr<SessionState>& state() const { return state_; }
   Error error(const char* method) const {
     if (state_ == nullptr) return invalid(std::string("Session::") + method + ": the session was moved from");
-    return Error(Code::kFailedPrecondition, std::string("Session::") + method +
-                                                ": the session is in use by another call; a session runs one call at a time");
+    return Error(Code::kFailedPrecondition,
+                 std::string("Session::") + method +
+                     ": the session is in use by another call; a session runs one call at a time");
   }
 
  private:
@@ -209,7 +210,8 @@ class Outputs {
   }
   Result<void> check(std::size_t index) const {
     if (index >= raw_.size()) {
-      return Error(Code::kOutOfRange, "there is no output " + std::to_string(index) + ", only " + std::to_string(raw_.size()));
+      return Error(Code::kOutOfRange,
+                   "there is no output " + std::to_string(index) + ", only " + std::to_string(raw_.size()));
     }
     if (serial_ != state_->serial.load(std::memory_order_relaxed)) {
       return Error(Code::kFailedPrecondition, named(index) + " is of an earlier run: the session has run again");
@@ -222,7 +224,8 @@ class Outputs {
     if (state_->in_input[index]) {
       return detail::invalid(named(index) + " is in the memory of a donated input: read it there");
     }
-    if (raw_[index].device != 0) return detail::invalid(named(index) + " is in the device's memory: see device_address");
+    if (raw_[index].device != 0)
+      return detail::invalid(named(index) + " is in the device's memory: see device_address");
     return {};
   }
 
@@ -267,14 +270,10 @@ class Session {
   }
 
   // Runs once. The inputs are read, and the outputs are memory of the session: see Outputs.
-  Result<Outputs> run(Span<const ConstTensorView> inputs) {
-    return run_provided("run", inputs, true);
-  }
+  Result<Outputs> run(Span<const ConstTensorView> inputs) { return run_provided("run", inputs, true); }
   // The same without waiting for the end of the run, for sessions that are `asynchronous`: until `wait` has returned or
   // `poll` is true, inputs must live unchanged, and outputs are incomplete.
-  Result<Outputs> start(Span<const ConstTensorView> inputs) {
-    return run_provided("start", inputs, false);
-  }
+  Result<Outputs> start(Span<const ConstTensorView> inputs) { return run_provided("start", inputs, false); }
   // Runs once, into memory of the caller. Dim sizes of -1 in the views' shapes are filled in.
   Result<void> run_into(Span<const ConstTensorView> inputs, Span<TensorView> outputs) {
     return run_caller_owned("run_into", inputs, outputs, true);
@@ -315,8 +314,7 @@ class Session {
       if (!inputs[i].valid()) return detail::invalid("input " + std::to_string(i) + ": it has too many dims");
       tailor_tensor tensor;
       tailor_tensor_init(&tensor);
-      tensor.dtype = 
-          i < state.inputs_info.size() ? static_cast<std::int32_t>(state.inputs_info[i].dtype) : TAILOR_F32;
+      tensor.dtype = i < state.inputs_info.size() ? static_cast<std::int32_t>(state.inputs_info[i].dtype) : TAILOR_F32;
       tensor.rank = static_cast<std::int32_t>(inputs[i].rank());
       std::copy(inputs[i].dims().begin(), inputs[i].dims().end(), tensor.dims);
       state.inputs.push_back(tensor);
@@ -437,7 +435,9 @@ class Session {
 };
 
 inline Result<Session> Executable::session() const { return Session::create(*this); }
-inline Result<Session> Executable::session(const SessionOptions& options) const { return Session::create(*this, options); }
+inline Result<Session> Executable::session(const SessionOptions& options) const {
+  return Session::create(*this, options);
+}
 
 }  // namespace TAILOR_HPP
 }  // namespace tailor

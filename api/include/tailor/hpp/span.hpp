@@ -36,7 +36,8 @@ class Span {
             typename = std::enable_if_t<std::is_convertible_v<std::remove_pointer_t<P> (*)[], T (*)[]> &&
                                         !std::is_same_v<std::decay_t<C>, Span>>,
             typename = std::enable_if_t<std::is_lvalue_reference_v<C> || std::is_const_v<T>>>
-  constexpr Span(C&& container) : data_(std::data(container)), size_(std::size(container)) {}  // NOLINT(runtime/explicit)
+  constexpr Span(C&& container)
+      : data_(std::data(container)), size_(std::size(container)) {}  // NOLINT(runtime/explicit)
   template <typename U = T, typename = std::enable_if_t<std::is_const_v<U>>>
   constexpr Span(std::initializer_list<value_type> list) {  // NOLINT(runtime/explicit)
     data_ = list.begin();

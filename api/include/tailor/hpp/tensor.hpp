@@ -341,15 +341,16 @@ class Tensor {
     }
     std::int64_t bytes = 0;
     void* memory = nullptr;
-    if (!__builtin_mul_overflow(*count, size_of(dtype), &bytes) && bytes <= std::numeric_limits<std::int64_t>::max() - 64) {
-      memory = ::operator new(static_cast<std::size_t>(bytes) + 1, std::align_val_t{64}, std::nothrow);
+    if (!__builtin_mul_overflow(*count, size_of(dtype), &bytes) &&
+        bytes <= std::numeric_limits<std::int64_t>::max() - 64) {
+      memory = ::operator new (static_cast<std::size_t>(bytes) + 1, std::align_val_t{64}, std::nothrow);
     }
     if (memory == nullptr) {
       return Error(Code::kResourceExhausted, "there is no memory for " + name_of(dtype) + shape.text());
     }
     std::memset(memory, 0, static_cast<std::size_t>(bytes));
     return Tensor(memory, static_cast<std::size_t>(bytes), dtype, shape, memory,
-                  [](void* owner) { ::operator delete(owner, std::align_val_t{64}); });
+                  [](void* owner) { ::operator delete (owner, std::align_val_t{64}); });
   }
   template <typename T>
   static Result<Tensor> zeros(const Shape& shape) {
@@ -377,14 +378,15 @@ class Tensor {
   Result<Span<T>> elements() const {
     if (on_device_) return detail::invalid("the tensor is in the device's memory: see data()");
     if (dtype_ != dtype_of<std::remove_const_t<T>>() || owner_ == nullptr) {
-      return detail::invalid("the tensor has " + (owner_ == nullptr ? std::string("no memory") : name_of(dtype_)) + ", not " +
-                             name_of(dtype_of<std::remove_const_t<T>>()));
+      return detail::invalid("the tensor has " + (owner_ == nullptr ? std::string("no memory") : name_of(dtype_)) +
+                             ", not " + name_of(dtype_of<std::remove_const_t<T>>()));
     }
     return Span<T>(static_cast<T*>(data_), bytes_ / sizeof(T));
   }
   TensorView view() const {
     if (owner_ == nullptr) return {};
-    return on_device_ ? TensorView::on_device(data_, bytes_, dtype_, shape_) : TensorView(data_, bytes_, dtype_, shape_);
+    return on_device_ ? TensorView::on_device(data_, bytes_, dtype_, shape_)
+                      : TensorView(data_, bytes_, dtype_, shape_);
   }
   operator TensorView() const { return view(); }       // NOLINT(runtime/explicit)
   operator ConstTensorView() const { return view(); }  // NOLINT(runtime/explicit)

@@ -39,9 +39,9 @@ namespace detail {
 struct MakeValue;
 }
 
-// A tensor of a graph. Refers to its graph and keeps it alive; cheap to copy. A failed operation gives an invalid value and
-// is an error of the graph (Graph::status); so does an operand of another graph. An empty Value stands for an operand that
-// is left out.
+// A tensor of a graph. Refers to its graph and keeps it alive; cheap to copy. A failed operation gives an invalid value
+// and is an error of the graph (Graph::status); so does an operand of another graph. An empty Value stands for an
+// operand that is left out.
 //
 // Operators follow the ops of their names, with values and numbers: x * 2.0f + y; `%` is `rem`. Comparisons are methods
 // (x.lt(y), x.eq(y)): there are no operators for them.
@@ -64,7 +64,9 @@ class Value : public ValueOps {
     if (graph_ == nullptr) return out;
     std::int32_t rank = 0;
     tailor_dim dims[TAILOR_MAX_RANK];
-    const auto read = [&](tailor_graph* graph) { return tailor_graph_value_type(graph, handle_, nullptr, &rank, dims); };
+    const auto read = [&](tailor_graph* graph) {
+      return tailor_graph_value_type(graph, handle_, nullptr, &rank, dims);
+    };
     if (!graph_->build(read)) return out;
     for (std::int32_t i = 0; i < rank; ++i) out.push_back(Dim(graph_, dims[i]));
     return out;
@@ -75,8 +77,8 @@ class Value : public ValueOps {
     const auto rank = static_cast<std::int64_t>(dims.size());
     if (axis >= -rank && axis < rank) return dims[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
     if (graph_ == nullptr) return {};
-    graph_->fail(Error(Code::kOutOfRange,
-                       "Value::dim: there is no axis " + std::to_string(axis) + " in a value of rank " + std::to_string(rank)));
+    graph_->fail(Error(Code::kOutOfRange, "Value::dim: there is no axis " + std::to_string(axis) +
+                                              " in a value of rank " + std::to_string(rank)));
     return Dim(graph_, 0);
   }
   // Names it, for messages, dumps and traces; returns it. An input keeps its own name.
@@ -109,13 +111,14 @@ class Value : public ValueOps {
   Value max_pool(const Dims& sizes, const Spatial& spatial = {}) const;
   Value average_pool(const Dims& sizes, bool count_include_pad = false, const Spatial& spatial = {}) const;
 
-  // Recurrent layers over the steps of x [T, B, I], with weights w [G * H, I] and r [G * H, H]: tailor_graph_rnn and its
-  // siblings state the formulas.
+  // Recurrent layers over the steps of x [T, B, I], with weights w [G * H, I] and r [G * H, H]: tailor_graph_rnn and
+  // its siblings state the formulas.
   RecurrenceResult rnn(const Value& w, const Value& r, const Recurrence& options) const;
   RecurrenceResult gru(const Value& w, const Value& r, const Recurrence& options) const;
   RecurrenceResult lstm(const Value& w, const Value& r, const Recurrence& options) const;
 
-  // The elements in order along `axis`, and their indices (i64). NaN is above all numbers; equal elements keep their order.
+  // The elements in order along `axis`, and their indices (i64). NaN is above all numbers; equal elements keep their
+  // order.
   ValueAndIndex sort(std::int64_t axis, bool descending = false) const;
   // The k largest elements in descending order, or the smallest in ascending order.
   ValueAndIndex top_k(const DimSize& k, std::int64_t axis, bool largest = true) const;
@@ -174,14 +177,14 @@ const T* data_or_null(const std::vector<T>& list) {
 
 // Options of a recurrent layer. Values may be empty: zeros, all steps.
 struct Recurrence {
-  Value bias, recurrent_bias;  // [G * H], added to x w^T and to h r^T
-  Value initial_h, initial_c;  // [B, H]; c: lstm only
-  Value lengths;               // i32 or i64 [B]: later steps keep the state and give 0
-  Value peepholes;             // [3 * H], weights of c in the gates i, o, f; lstm only
-  bool reverse = false;        // from the last step to the first
-  bool linear_before_reset = false;  // the reset gate of a gru multiplies h r_n^T, not h
-  bool input_forget = false;         // the forget gate of an lstm is 1 - i
-  double clip = 0;                   // clamp inputs of gate functions to [-clip, clip]; 0: no clamp
+  Value bias, recurrent_bias;           // [G * H], added to x w^T and to h r^T
+  Value initial_h, initial_c;           // [B, H]; c: lstm only
+  Value lengths;                        // i32 or i64 [B]: later steps keep the state and give 0
+  Value peepholes;                      // [3 * H], weights of c in the gates i, o, f; lstm only
+  bool reverse = false;                 // from the last step to the first
+  bool linear_before_reset = false;     // the reset gate of a gru multiplies h r_n^T, not h
+  bool input_forget = false;            // the forget gate of an lstm is 1 - i
+  double clip = 0;                      // clamp inputs of gate functions to [-clip, clip]; 0: no clamp
   std::vector<Activation> activations;  // the functions f, g, k, as many as the layer has; none: sigmoid and tanh
 };
 
@@ -194,8 +197,8 @@ struct ValueAndIndex {
   Value values, indices;
 };
 
-// U distinct elements or slices, a new symbol. indices i64[U]: first occurrences; inverse i64[N]: the index into values of
-// each element or slice; counts i64[U]: occurrences.
+// U distinct elements or slices, a new symbol. indices i64[U]: first occurrences; inverse i64[N]: the index into values
+// of each element or slice; counts i64[U]: occurrences.
 struct Unique {
   Value values, indices, inverse, counts;
 };
@@ -261,9 +264,8 @@ Value operator%(T lhs, const Value& rhs) {
 // ---- Compound operations ---------------------------------------------------------------------
 
 inline Value Value::softmax(std::int64_t axis) const {
-  return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-    return tailor_graph_softmax(graph, handle_, axis, out);
-  });
+  return detail::append(
+      graph_, [&](tailor_graph* graph, tailor_value* out) { return tailor_graph_softmax(graph, handle_, axis, out); });
 }
 
 inline Value Value::log_softmax(std::int64_t axis) const {
@@ -279,15 +281,13 @@ inline Value Value::layer_norm(const Value& scale, const Value& bias, double eps
 }
 
 inline Value Value::gelu() const {
-  return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-    return tailor_graph_gelu(graph, handle_, out);
-  });
+  return detail::append(graph_,
+                        [&](tailor_graph* graph, tailor_value* out) { return tailor_graph_gelu(graph, handle_, out); });
 }
 
 inline Value Value::gelu_tanh() const {
-  return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-    return tailor_graph_gelu_tanh(graph, handle_, out);
-  });
+  return detail::append(
+      graph_, [&](tailor_graph* graph, tailor_value* out) { return tailor_graph_gelu_tanh(graph, handle_, out); });
 }
 
 inline Value Value::l2_normalize(std::int64_t axis, double epsilon) const {
@@ -305,7 +305,8 @@ inline Value Value::attention(const Value& key, const Value& value, const Value&
 template <typename F>
 Value Value::windows(const Spatial& spatial, F function) const {
   if (graph_ == nullptr) return {};
-  const std::size_t counts[] = {spatial.strides.size(), spatial.dilations.size(), spatial.low.size(), spatial.high.size()};
+  const std::size_t counts[] = {spatial.strides.size(), spatial.dilations.size(), spatial.low.size(),
+                                spatial.high.size()};
   const std::size_t rank = *std::max_element(std::begin(counts), std::end(counts));
   for (const std::size_t count : counts) {
     if (count == 0 || count == rank) continue;
@@ -322,9 +323,8 @@ Value Value::windows(const Spatial& spatial, F function) const {
   c.dilations = detail::data_or_null(spatial.dilations);
   c.low = detail::data_or_null(low);
   c.high = detail::data_or_null(high);
-  return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-    return function(graph, rank == 0 ? nullptr : &c, out);
-  });
+  return detail::append(
+      graph_, [&](tailor_graph* graph, tailor_value* out) { return function(graph, rank == 0 ? nullptr : &c, out); });
 }
 
 inline Value Value::conv(const Value& weights, const Value& bias, std::int64_t groups, const Spatial& spatial) const {
@@ -432,9 +432,8 @@ inline Value Value::compact(const Value& mask) const {
 }
 
 inline Value Value::nonzero() const {
-  return detail::append(graph_, [&](tailor_graph* graph, tailor_value* out) {
-    return tailor_graph_nonzero(graph, handle_, out);
-  });
+  return detail::append(
+      graph_, [&](tailor_graph* graph, tailor_value* out) { return tailor_graph_nonzero(graph, handle_, out); });
 }
 
 inline Unique Value::unique(std::optional<std::int64_t> axis, bool sorted) const {

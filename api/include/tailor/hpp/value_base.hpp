@@ -55,13 +55,11 @@ class Operand {
       return 0;
     }
     std::int32_t dtype = 0;
-    const bool typed = graph->build([&](tailor_graph* raw) {
-      return tailor_graph_value_type(raw, like, &dtype, nullptr, nullptr);
-    });
+    const bool typed =
+        graph->build([&](tailor_graph* raw) { return tailor_graph_value_type(raw, like, &dtype, nullptr, nullptr); });
     if (!typed) return 0;
-    return graph->append([&](tailor_graph* raw, std::uint64_t* out) {
-      return tailor_graph_scalar(raw, dtype, number_, out);
-    });
+    return graph->append(
+        [&](tailor_graph* raw, std::uint64_t* out) { return tailor_graph_scalar(raw, dtype, number_, out); });
   }
 
  private:

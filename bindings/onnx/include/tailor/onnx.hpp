@@ -37,7 +37,8 @@ struct Options {
   std::map<std::string, SymbolOptions> symbols;  // ranges of symbols; others have the default range
   // What stands for a dim_param, or for "<input>_dim<i>", a dim without one. Others are symbols of these names.
   std::map<std::string, InputDim> dims;
-  // Inputs that always have these elements, which compilation has to know. Copied; the graph does not have these inputs.
+  // Inputs that always have these elements, which compilation has to know. Copied; the graph does not have these
+  // inputs.
   std::map<std::string, ConstTensorView> fixed;
   // Of a model in memory: the folder of its external data; "": it has none.
   std::string directory;
@@ -102,8 +103,8 @@ Result<Graph> load_with(const Options& options, F load) {
 }  // namespace detail
 
 // The graph of a model file. Weights stay in the mapped file: it, and the files of its external data, must not change
-// until the graph and every compilation of it are gone. NOT_FOUND; INVALID_ARGUMENT for a wrong model; UNIMPLEMENTED for
-// one that is not supported. The error's node is what is at fault.
+// until the graph and every compilation of it are gone. NOT_FOUND; INVALID_ARGUMENT for a wrong model; UNIMPLEMENTED
+// for one that is not supported. The error's node is what is at fault.
 inline Result<Graph> load(std::string_view path, const Options& options = {}) {
   return detail::load_with(options, [&](const tailor_onnx_options* c, tailor_graph** out) {
     return tailor_onnx_load(path.data(), path.size(), c, out);

@@ -1,6 +1,6 @@
 // What the tests of the C++ layer share.
-#ifndef TAILOR_TESTS_HOSTS_CPP_EXPECT_H_
-#define TAILOR_TESTS_HOSTS_CPP_EXPECT_H_
+#ifndef TAILOR_TESTS_HOSTS_CPP_EXPECT_HPP_
+#define TAILOR_TESTS_HOSTS_CPP_EXPECT_HPP_
 
 #include <gtest/gtest.h>
 
@@ -21,4 +21,4 @@ void ExpectInvalid(const tailor::Result<T>& result, const std::string& words) {
   ExpectError(result, tailor::Code::kInvalidArgument, words);
 }
 
-#endif  // TAILOR_TESTS_HOSTS_CPP_EXPECT_H_
+#endif  // TAILOR_TESTS_HOSTS_CPP_EXPECT_HPP_

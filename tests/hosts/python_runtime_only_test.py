@@ -51,7 +51,7 @@ class RuntimeOnlyTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = run(RUN, folder)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"libtailor_runtime.so is in none of: {folder}", done.stderr)
+        self.assertIn(f"libtailor_runtime.so.1 and libtailor_runtime.so are not in TAILOR_LIBRARY_DIR: {folder}", done.stderr)
 
 
 if __name__ == "__main__":

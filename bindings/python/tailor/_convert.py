@@ -41,6 +41,8 @@ def dtype_code(dtype: DTypeLike) -> int:
     if isinstance(dtype, str) and dtype in _CODE_OF_NAME:
         return _CODE_OF_NAME[dtype]
     try:
+        if dtype is None:  # numpy's default, float64
+            raise TypeError
         return _CODE_OF_NUMPY[numpy.dtype(dtype)]
     except (KeyError, TypeError):
         raise TypeError(_no_type(dtype)) from None

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy
 
-from . import _convert, _device, _library
+from . import _convert, _device, _interrupts, _library
 from ._integers import checked
 
 _INTERNAL = 13
@@ -94,6 +94,8 @@ class Operator:
 def _guarded(call: Any, body: Callable[[], None]) -> int:
     """Runs `body`; an exception becomes the call's message."""
     try:
+        if _interrupts.pending():
+            raise KeyboardInterrupt
         body()
         return 0
     except BaseException as error:  # nothing may unwind into the program

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, Union
 
+from . import _interrupts
 from .errors import Error
 
 _changed = threading.Condition()  # its lock is reentrant: the garbage collector may release handles anywhere
@@ -105,7 +106,8 @@ class Awaited:
             if not _enter():
                 raise RuntimeError(f"{name} is called while the interpreter ends")
             try:
-                return function(*arguments)
+                with _interrupts.deferred():
+                    return function(*arguments)
             finally:
                 _leave()
 

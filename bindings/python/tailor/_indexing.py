@@ -115,20 +115,23 @@ class _Axis:
             raise ValueError("the step of a slice is 0")
         lowest, highest = (0, self._whole) if self.step > 0 else (-1, self._whole - 1)
         first, last = (lowest, highest) if self.step > 0 else (highest, lowest)
-        start = first if cut.start is None else self._limited(cut.start, lowest, highest)
-        stop = last if cut.stop is None else self._limited(cut.stop, lowest, highest)
+        clamped = not isinstance(cut.start, Dim) and not isinstance(cut.stop, Dim)
+        start = first if cut.start is None else self._bound(cut.start, lowest, highest, clamped)
+        stop = last if cut.stop is None else self._bound(cut.stop, lowest, highest, clamped)
         length: _AnyDim = stop - start if self.step > 0 else start - stop
-        if not isinstance(cut.start, Dim) and not isinstance(cut.stop, Dim):
+        if clamped:
             length = self._at_least(length, 0)
         if abs(self.step) != 1:
             length = -(-length // abs(self.step)) if isinstance(length, int) else ceildiv(length, abs(self.step))
         self.start, self.size = self._at_least(start, 0) if self.step < 0 else start, length
 
-    def _limited(self, bound: Any, lowest: int, highest: _AnyDim) -> _AnyDim:
-        """A bound of a slice: a dim as it is, an integer as numpy has it."""
+    def _bound(self, bound: Any, lowest: int, highest: _AnyDim, clamped: bool) -> _AnyDim:
+        """A bound of a slice; `clamped` to [lowest, highest], as in numpy."""
         if isinstance(bound, Dim):
             return bound
         number = operator.index(bound)
+        if not clamped:
+            return self._whole + number if number < 0 else number
         if number < 0:
             return self._at_least(self._whole + number, lowest)
         if isinstance(highest, int):

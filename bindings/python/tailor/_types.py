@@ -1,7 +1,7 @@
 """Types in the signatures of the package."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, Union
 
 import numpy
@@ -37,4 +37,5 @@ class SupportsCudaArray(Protocol):
 
 
 Tensor = Union[Array, SupportsDLPack, SupportsCudaArray]  # memory that runs read or write in place
-Input = Union[Tensor, numpy.typing.ArrayLike]  # lists and numbers are converted
+Input = Union[Tensor, numpy.generic, float, Sequence[Any]]  # lists and numbers are converted
+Inputs = Union[Input, Mapping[str, Input]]  # one positional argument may be a dict of all

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Optional, SupportsIndex, Union
 
 import numpy
 
-from . import _convert, _handles, _indexing, _library
+from . import _convert, _handles, _indexing, _interrupts, _library
 from ._building import Building, GraphValue
 from ._convert import i64
 from ._integers import checked
@@ -52,9 +52,9 @@ class Value(ValueOps, GraphValue):
     type: a float64 array beside a value of f32 is refused, not converted.
 
     x[...] follows numpy's basic indexing: integers, slices, None and ..., and at most one list of positions (an integer
-    array or value). Bounds that are integers count from the end if negative, and are clamped, as in numpy; an index
-    that is out of range fails each run. Bounds that are dims (x[1:n]) are used as they are: runs check that they are in
-    range. No part of a value can be assigned.
+    array or value). Negative integers count from the end. Integer bounds of a slice are clamped, as in numpy. If one of
+    them is a dim (x[1:n]), both are used as they are. Runs check that these, and positions, are in range. No part of a
+    value can be assigned.
 
     == and != compare Value objects; use eq() and ne() for elements. A value has no truth value: its elements are known
     only when the graph runs."""
@@ -479,6 +479,7 @@ class Graph(GraphOps, Layers, Building):
         return self._text("tailor_graph_facts_text")
 
     def dim_text(self, dim: DimLike) -> str:
+        """The text of a dim, in terms of the graph's symbols."""
         return self._text("tailor_dim_text", self._dim(dim))
 
     def _create(self, function: str, text: str) -> None:
@@ -524,7 +525,7 @@ class _CompileOptions:
                                          direct_convolutions, allow_tf32, memory_limit, bool(isolated), None)
 
     def _call(self, user: Any, phase: bytes, done: float) -> int:
-        if _handles.ended():
+        if _handles.ended() or _interrupts.pending():
             return 0
         try:
             wanted = None if self._progress is None else self._progress(_library.text(phase), done)

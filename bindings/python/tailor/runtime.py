@@ -17,7 +17,7 @@ from .session import Launch, OutputT, ParallelFor, Session, Trace
 from .specs import DeviceSpec, LaunchSpec, Plan, SymbolSpec, TensorSpec
 
 if TYPE_CHECKING:
-    from ._types import Array, Input
+    from ._types import Array, Input, Inputs
 
 __all__ = ["DeviceSpec", "Executable", "Launch", "LaunchSpec", "Plan", "Runtime", "Session", "SymbolSpec", "TensorSpec",
            "counters", "cpu_features", "cuda_absence", "devices", "load", "version"]
@@ -244,10 +244,10 @@ class Executable(_handles.Closable):
         return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph)
 
     @overload
-    def run(self, *inputs: Input, out: None = None, **named: Input) -> list[Array]: ...
+    def run(self, *inputs: Inputs, out: None = None, **named: Input) -> list[Array]: ...
 
     @overload
-    def run(self, *inputs: Input, out: Sequence[OutputT], **named: Input) -> list[OutputT]: ...
+    def run(self, *inputs: Inputs, out: Sequence[OutputT], **named: Input) -> list[OutputT]: ...
 
     def run(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
@@ -264,7 +264,7 @@ class Executable(_handles.Closable):
         check(program.library.tailor_executable_run(program.handle, tensors, len(arrays), results, len(outputs)))
         return [given(array) for array in outputs]
 
-    async def run_async(self, *inputs: Input, out: Any = None, **named: Any) -> list[Any]:
+    async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:
         """run() on a thread of the event loop's executor, in one of the executable's idle sessions. Any number of tasks
         may wait for runs. When the awaiting task is cancelled, the run has ended before CancelledError is raised."""
         session = self._idle.pop() if self._idle else self.session()

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, TypeVar, overload
 
@@ -16,7 +16,7 @@ from ._program import Program, given, shapes
 from .errors import Error
 
 if TYPE_CHECKING:
-    from ._types import Array, Input, Tensor
+    from ._types import Array, Input, Inputs, Tensor
     from .runtime import Executable
 
 ParallelFor = Callable[[Callable[[int], None], int], object]
@@ -67,10 +67,10 @@ class Session(_handles.Closable):
         return f"Session({self._program}, threads={self._threads}{state})"
 
     @overload
-    def run(self, *inputs: Input, out: None = None, borrow: bool = False, **named: Input) -> list[Array]: ...
+    def run(self, *inputs: Inputs, out: None = None, borrow: bool = False, **named: Input) -> list[Array]: ...
 
     @overload
-    def run(self, *inputs: Input, out: Sequence[OutputT], borrow: bool = False, **named: Input) -> list[OutputT]: ...
+    def run(self, *inputs: Inputs, out: Sequence[OutputT], borrow: bool = False, **named: Input) -> list[OutputT]: ...
 
     def run(self, *inputs: Any, out: Any = None, borrow: bool = False, **named: Any) -> Any:
         """Runs once and returns the list of outputs. Inputs by position, by name, or in one dict; arrays are passed
@@ -104,15 +104,15 @@ class Session(_handles.Closable):
         finally:
             self._one_call.release()
 
-    async def run_async(self, *inputs: Input, out: Any = None, borrow: bool = False, **named: Input) -> list[Any]:
+    async def run_async(self, *inputs: Inputs, out: Any = None, borrow: bool = False, **named: Input) -> list[Any]:
         """run() on a thread of the event loop's executor. The session is in use until the run has ended, also if the
         awaiting task is cancelled."""
         outputs: list[Any] = await _async.call(self, lambda: self.run(*inputs, out=out, borrow=borrow, **named))
         return outputs
 
-    def bind(self, inputs: Sequence[Input] | dict[str, Input], outputs: Sequence[Tensor]) -> None:
+    def bind(self, inputs: Sequence[Input] | Mapping[str, Input], outputs: Sequence[Tensor]) -> None:
         """Fixes the arrays that every run_bound reads and writes."""
-        listed = (inputs,) if isinstance(inputs, dict) else tuple(inputs)
+        listed = (inputs,) if isinstance(inputs, Mapping) else tuple(inputs)
         arrays, tensors = self._program.arguments(listed, {}, self.stream)
         destinations, results = self._program.destinations(outputs, self.stream)
         self._begin("tailor_session_bind")

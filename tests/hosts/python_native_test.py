@@ -468,6 +468,100 @@ class CallbackTest(unittest.TestCase):
         """)
 
 
+def endless():
+    """An executable whose runs end only when they are cancelled."""
+    more, turn, graph = tailor.Graph("more"), tailor.Graph("turn"), tailor.Graph("endless")
+    more.output("more", more.input("t", "i64", []) < 2**62)
+    turn.output("t", turn.input("t", "i64", []) + 1)
+    graph.output("t", graph.while_([graph.input("t", "i64", [])], more, turn)[0])
+    return graph.compile("host")
+
+
+class CancelTest(unittest.TestCase):
+    def refuses(self, call, code):
+        with self.assertRaises(tailor.Error) as caught:
+            call()
+        self.assertEqual(caught.exception.code, code)
+
+    def test_another_thread_cancels(self):
+        session, t = endless().session(), np.array(0)
+        timer = threading.Timer(0.05, session.cancel)
+        timer.start()
+        self.refuses(lambda: session.run(t), "CANCELLED")
+        timer.join()
+        session.cancel()
+        self.refuses(lambda: session.run(t), "CANCELLED")
+        session.cancel()
+        session.uncancel()
+        self.assertEqual(session.run(np.array(2**62))[0], 2**62)
+
+    def test_closing_does_not_end_a_run_and_cancelling_a_closed_session_is_an_error(self):
+        session = endless().session()
+        session.close()
+        for call in (session.cancel, session.uncancel, lambda: session.set_timeout(1)):
+            self.refuses(call, "FAILED_PRECONDITION")
+
+    def test_timeouts(self):
+        executable, t = endless(), np.array(0)
+        session = executable.session(timeout=0.01)
+        self.refuses(lambda: session.run(t), "DEADLINE_EXCEEDED")
+        session.bind([t], [np.array(0)])
+        self.refuses(session.run_bound, "DEADLINE_EXCEEDED")
+        session.set_timeout(None)
+        self.assertEqual(session.run(np.array(2**62))[0], 2**62)
+        session.set_timeout(1e-9)
+        self.refuses(lambda: session.run(t), "DEADLINE_EXCEEDED")
+        for wrong in (0, -1, float("nan")):
+            with self.assertRaisesRegex(ValueError, "None is no limit"):
+                executable.session(timeout=wrong)
+        for wrong in ("1", [1]):
+            with self.assertRaises(TypeError):
+                session.set_timeout(wrong)
+
+    def test_a_cancelled_task_cancels_its_run(self):
+        async def cancel(runs):
+            task = asyncio.create_task(runs.run_async(np.array(0)))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            with self.assertRaises(TimeoutError):
+                await asyncio.wait_for(runs.run_async(np.array(0)), 0.05)
+            return await runs.run_async(np.array(2**62))
+
+        executable = endless()
+        for runs in (executable, executable.session()):
+            self.assertEqual(asyncio.run(cancel(runs))[0], 2**62)
+
+    def interrupted(self, call):
+        CallbackTest.interrupted(self, textwrap.dedent("""
+            import os, sys, threading, time
+            import numpy as np, tailor
+            sys.path.insert(0, os.environ["TESTS"])
+            from python_native_test import endless
+            executable = endless()
+            session, ends = executable.session(), np.array(2**62)
+            traced = executable.session(trace=lambda launch, phase: None)
+            def begun():
+                time.sleep(0.1)
+                print("begun", flush=True)
+            threading.Thread(target=begun).start()
+            try:
+                CALL
+            except KeyboardInterrupt:
+                print("interrupted")
+            assert session.run(ends)[0] == executable.run(ends)[0] == traced.run(ends)[0] == 2**62
+            print("end")
+        """).replace("CALL", call))
+
+    def test_an_interrupt_cancels_runs(self):
+        os.environ["TESTS"] = os.path.dirname(os.path.abspath(__file__))
+        for call in ("session.run(np.array(0))", "executable.run(np.array(0))", "session.run(np.array(0), borrow=True)",
+                     "traced.run(np.array(0))", "session.bind([np.array(0)], [np.array(0)]), session.run_bound()"):
+            with self.subTest(call):
+                self.interrupted(call)
+
+
 class FormTest(unittest.TestCase):
     def test_representations(self):
         graph = scale()

@@ -1,9 +1,12 @@
 """Runs that coroutines wait for."""
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from .errors import Error
 
 if TYPE_CHECKING:
     from .session import Session
@@ -20,12 +23,15 @@ async def call(session: Session, run: Callable[[], Any]) -> Any:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         if not wish.withdraw():
-            session._cancel_run(future.done)
+            with contextlib.suppress(Error):  # the session may be closed
+                session.cancel()
         while not future.done():
             try:
                 await asyncio.wait([future])
             except asyncio.CancelledError:  # cancelled again: the run still has to end
                 pass
+        with contextlib.suppress(Error):
+            session.uncancel()
         if not future.cancelled():
             future.exception()  # else asyncio reports that nobody looked at it
         raise

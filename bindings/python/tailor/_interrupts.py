@@ -1,18 +1,87 @@
-"""Ctrl-C during calls that call back into Python.
+"""Ctrl-C during calls of C functions by the main thread, where the process has Python's own handler of SIGINT.
 
-Python runs the handler of a signal between two of its instructions: at the first instruction of a callback, where no
-`try` of ours is around it yet. ctypes drops what is raised there, and gives C an undefined result. So during such calls
-the first interrupt is only noted, and raised when the call has returned. A second one is raised where it comes."""
+Python runs that handler between two of its instructions. During a long run there are none: cancelling() has the signal's
+number written to a pipe (signal.set_wakeup_fd), whose reader, a thread, cancels the run. In a callback the first
+instruction is one, where no `try` of ours is around it yet: ctypes would drop what is raised there, and give C an
+undefined result. So deferred() only notes the first interrupt, and raises it when the call has returned. A second one is
+raised where it comes."""
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Optional
+
+from _signal import getsignal  # type: ignore[import-not-found]  # signal's own takes 10 us longer, for an enum
 
 _pending = False
 _deferring = False
+
+_lock = threading.Lock()
+_cancel: Optional[Callable[[], None]] = None  # of the run in progress
+_pipe: Optional[int] = None  # where signals are written
+
+
+def apply() -> bool:
+    """Whether an interrupt would raise KeyboardInterrupt in this thread."""
+    return (threading.get_ident() == threading.main_thread().ident
+            and bool(getsignal(signal.SIGINT) is signal.default_int_handler))
+
+
+@contextlib.contextmanager
+def cancelling(cancel: Callable[[], None], uncancel: Callable[[], None]) -> Iterator[None]:
+    """An interrupt of the block calls `cancel`, on another thread, if apply() and nobody else listens for signals.
+    `uncancel` is called at the end if `cancel` was."""
+    global _cancel
+    others = signal.set_wakeup_fd(_opened(), warn_on_full_buffer=False)
+    if others != -1:
+        signal.set_wakeup_fd(others)
+        yield
+        return
+    called: list[bool] = []
+
+    def first() -> None:
+        called.append(True)
+        cancel()
+
+    _cancel = first
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(-1)
+        with _lock:
+            _cancel = None
+        if called:
+            uncancel()
+
+
+def _opened() -> int:
+    """The pipe that signals are written to; its reader runs."""
+    global _pipe
+    if _pipe is None:
+        reader, _pipe = os.pipe()
+        os.set_blocking(_pipe, False)
+        threading.Thread(target=_watch, args=(reader,), name="tailor-interrupts", daemon=True).start()
+    return _pipe
+
+
+def _watch(reader: int) -> None:
+    while True:
+        signals = os.read(reader, 64)
+        with _lock:
+            if signal.SIGINT in signals and _cancel is not None:
+                _cancel()
+
+
+def _begin_child() -> None:
+    """In the child of a fork, which has no reader."""
+    global _pipe, _lock, _cancel
+    _pipe, _lock, _cancel = None, threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_begin_child)
 
 
 def pending() -> bool:
@@ -25,8 +94,7 @@ def deferred() -> Iterator[None]:
     """Notes an interrupt of the block, which is raised at its end. No effect on other threads than the main one, and where
     the process handles interrupts in its own way."""
     global _pending, _deferring
-    if (threading.current_thread() is not threading.main_thread() or _deferring
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+    if _deferring or not apply():
         yield
         return
     _deferring = True

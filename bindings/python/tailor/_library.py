@@ -103,7 +103,7 @@ class SessionOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
-                ("cuda_graph", c_int64)]
+                ("cuda_graph", c_int64), ("timeout_ns", c_int64)]
 
 
 class PlanInfo(Options):
@@ -167,6 +167,9 @@ _RUNTIME: dict[str, Any] = {
     "tailor_session_bind": [_Handle, *_Tensors, *_Tensors],
     "tailor_session_run_bound": [_Handle],
     "tailor_session_wait": [_Handle],
+    "tailor_session_cancel": [_Handle],
+    "tailor_session_uncancel": [_Handle],
+    "tailor_session_set_timeout": [_Handle, c_int64],
     "tailor_session_poll": [_Handle, POINTER(c_int32)],
     "tailor_session_follow": [_Handle, c_void_p],
     "tailor_session_record": [_Handle, c_void_p],

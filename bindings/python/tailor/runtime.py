@@ -1,16 +1,17 @@
 """Loading and running compiled artifacts. Needs only libtailor_runtime.so."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_char_p, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, Union, overload
 
-from . import _convert, _custom, _handles, _library
+from . import _convert, _custom, _handles, _interrupts, _library
 from ._library import check, text
 from ._program import Program, functions, given, shapes
 from .session import Launch, OutputT, ParallelFor, Session, Trace
@@ -131,7 +132,7 @@ class Executable(_handles.Closable):
         self._program = Program(handle, runtime, device)
         self._handle, self._options = self._program.handle, {"device": device, **(options or {})}
         self.inputs, self.outputs = list(self._program.inputs), list(self._program.outputs)
-        self._idle: list[Session] = []  # of run_async
+        self._idle: list[Session] = []  # of run_async, and of runs on the main thread
 
     def __repr__(self) -> str:
         signature = f"inputs=[{', '.join(map(str, self.inputs))}], outputs=[{', '.join(map(str, self.outputs))}]"
@@ -223,7 +224,7 @@ class Executable(_handles.Closable):
 
     def session(self, *, threads: SupportsIndex = 1, copy_strided: bool = False, trace: Optional[Trace] = None,
                 parallel_for: Optional[ParallelFor] = None, stream: Optional[int] = None, asynchronous: bool = False,
-                host_outputs: bool = True, cuda_graph: bool = False) -> Session:
+                host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
 
         copy_strided: input arrays of any strides, and strided tensors of DLPack in host memory, are copied before each
@@ -238,10 +239,13 @@ class Executable(_handles.Closable):
 
         An exception of either is raised by run once the results are complete.
 
+        timeout: seconds after which a run ends and raises Error with code DEADLINE_EXCEEDED.
+
         On a GPU: `stream` is the handle of the caller's CUDA stream to work in (torch.cuda.Stream.cuda_stream), a
         number. asynchronous: runs return once their work is enqueued; see Session.wait. host_outputs=False: arrays that
         the session provides stay on the GPU. cuda_graph: the kernels of a run are launched as one CUDA graph."""
-        return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph)
+        return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph,
+                       timeout)
 
     @overload
     def run(self, *inputs: Inputs, out: None = None, **named: Input) -> list[Array]: ...
@@ -250,7 +254,11 @@ class Executable(_handles.Closable):
     def run(self, *inputs: Inputs, out: Sequence[OutputT], **named: Input) -> list[OutputT]: ...
 
     def run(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
-        """One run with a session borrowed from the executable; from any thread. See Session.run."""
+        """One run with a session borrowed from the executable; from any thread. See Session.run. Ctrl-C cancels a run of the
+        main thread."""
+        if _interrupts.apply():
+            with self._borrowed() as session:
+                return session.run(*inputs, out=out, **named)
         program = self._program
         arrays, tensors = program.arguments(inputs, named)
         if out is not None:
@@ -266,10 +274,19 @@ class Executable(_handles.Closable):
 
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:
         """run() on a thread of the event loop's executor, in one of the executable's idle sessions. Any number of tasks
-        may wait for runs. When the awaiting task is cancelled, the run has ended before CancelledError is raised."""
-        session = self._idle.pop() if self._idle else self.session()
-        try:
+        may wait for runs. A cancelled task cancels its run."""
+        with self._borrowed() as session:
             return await session.run_async(*inputs, out=out, **named)
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[Session]:
+        """An idle session, or a new one."""
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = self.session()
+        try:
+            yield session
         finally:
             if not self._closed:
                 self._idle.append(session)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, TypeVar, overload
 
 import numpy
 
-from . import _async, _convert, _device, _dlpack, _handles, _library
+from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _library
 from ._integers import address, checked
 from ._library import check
 from ._program import Program, given, shapes
@@ -44,7 +45,7 @@ class Session(_handles.Closable):
 
     def __init__(self, executable: Executable, threads: SupportsIndex, copy_strided: bool, trace: Optional[Trace],
                  parallel_for: Optional[ParallelFor], stream: Optional[int] = None, asynchronous: bool = False,
-                 host_outputs: bool = True, cuda_graph: bool = False) -> None:
+                 host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> None:
         """Made by Executable.session, which describes the options."""
         program = executable._program
         self.executable, self._program, self._copy_strided = executable, program, bool(copy_strided)
@@ -52,12 +53,13 @@ class Session(_handles.Closable):
         self._callbacks = _Callbacks(trace, parallel_for, executable)
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._callbacks.parallel_for, None,
                                           bool(copy_strided), 0, self._callbacks.trace, None, stream,
-                                          bool(asynchronous), bool(host_outputs), bool(cuda_graph))
+                                          bool(asynchronous), bool(host_outputs), bool(cuda_graph), _nanoseconds(timeout))
         handle = _handles.Handle()
         check(self._library.tailor_session_create(program.handle, byref(options), byref(handle)))
         self._kept = _Kept(program, self._callbacks)
         self._handle = handle.own(_library.runtime().tailor_session_release, self._kept)
         self._runs, self._threads, self._asynchronous = 0, int(threads), bool(asynchronous)
+        self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
         if asynchronous:
             _handles.outlives_the_interpreter(self)
@@ -98,15 +100,16 @@ class Session(_handles.Closable):
                 outputs, results = self._program.destinations(out, self.stream)
             self._keep(outputs)
             handle = self._handle  # also after close() on another thread
-            self._check(self._library.tailor_session_run(handle, tensors, len(arrays), results, len(outputs)))
+            self._check(self._interruptible(self._library.tailor_session_run, handle, tensors, len(arrays), results,
+                                            len(outputs)))
             return [self._copied(i, result, handle) if array is None else given(array)
                     for i, (array, result) in enumerate(zip(outputs, results))]
         finally:
             self._one_call.release()
 
     async def run_async(self, *inputs: Inputs, out: Any = None, borrow: bool = False, **named: Input) -> list[Any]:
-        """run() on a thread of the event loop's executor. The session is in use until the run has ended, also if the
-        awaiting task is cancelled."""
+        """run() on a thread of the event loop's executor. The session is in use until the run has ended. A cancelled
+        task cancels the run."""
         outputs: list[Any] = await _async.call(self, lambda: self.run(*inputs, out=out, borrow=borrow, **named))
         return outputs
 
@@ -125,7 +128,24 @@ class Session(_handles.Closable):
 
     def run_bound(self) -> None:
         """Runs with the bound arrays."""
-        self._call("tailor_session_run_bound")
+        self._begin("tailor_session_run_bound")
+        try:
+            self._check(self._interruptible(self._library.tailor_session_run_bound, self._handle))
+        finally:
+            self._one_call.release()
+
+    def cancel(self) -> None:
+        """Cancels the run in progress, or else the next one: it raises Error with code CANCELLED. From any thread. The
+        session stays usable."""
+        check(_library.runtime().tailor_session_cancel(self._handle))
+
+    def uncancel(self) -> None:
+        """Takes back a cancel that has found no run."""
+        check(_library.runtime().tailor_session_uncancel(self._handle))
+
+    def set_timeout(self, seconds: Optional[float]) -> None:
+        """Later runs that take longer raise Error with code DEADLINE_EXCEEDED; None: no limit."""
+        self._call("tailor_session_set_timeout", _nanoseconds(seconds))
 
     def wait(self) -> None:
         """Returns when all runs are done; raises an error that the GPU found in runs that were not waited for."""
@@ -164,8 +184,19 @@ class Session(_handles.Closable):
         arrays, tensors = self._program.arguments(*shapes(inputs, named))
         self._call("tailor_session_reserve", tensors, len(arrays))
 
-    def _cancel_run(self, ended: Callable[[], bool]) -> None:
-        """Cancels the run in progress, unless it has ended."""
+    def _interruptible(self, function: Callable[..., Any], handle: _handles.Handle, *arguments: Any) -> Any:
+        """The status of a run, which an interrupt of the main thread cancels. Listening for interrupts takes longer than a
+        short run: only done if the last run took long."""
+        begin = time.perf_counter()
+        try:
+            if self._takes_long and _interrupts.apply():
+                library = _library.runtime()
+                with _interrupts.cancelling(lambda: check(library.tailor_session_cancel(handle)),
+                                            lambda: check(library.tailor_session_uncancel(handle))):
+                    return function(handle, *arguments)
+            return function(handle, *arguments)
+        finally:
+            self._takes_long = time.perf_counter() - begin > _LONG
 
     def _begin(self, function: str) -> None:
         """Begins a call of the session, whose end releases the lock. A concurrent call raises as the C function does."""
@@ -192,7 +223,8 @@ class Session(_handles.Closable):
         for tensor in results:
             tensor.struct_size = sizeof(_library.Tensor)
         handle = self._handle
-        self._check(self._library.tailor_session_run(handle, tensors, len(tensors), results, len(results)))
+        self._check(self._interruptible(self._library.tailor_session_run, handle, tensors, len(tensors), results,
+                                        len(results)))
         return [self._view(i, tensor, handle) for i, tensor in enumerate(results)]
 
     def _keep(self, arrays: list[Any]) -> None:
@@ -234,6 +266,15 @@ class Session(_handles.Closable):
             return _dlpack.capsule(self, index, stream, versioned)
 
         return give
+
+
+def _nanoseconds(seconds: Optional[float]) -> int:
+    """A timeout as the C functions take it: 0 is none."""
+    if seconds is None:
+        return 0
+    if not seconds > 0:
+        raise ValueError(f"a timeout of {seconds!r} seconds; None is no limit")
+    return max(1, round(min(seconds, 2**33) * 1e9))
 
 
 class _Kept:
@@ -323,4 +364,5 @@ class _Calls:
             self._changed.wait_for(lambda: self._inside == 0)
 
 
+_LONG = 1e-3  # seconds
 _MOST_KEPT = 64  # sets of arrays, before an asynchronous session polls whether its runs are done

@@ -22,11 +22,12 @@ _deferring = False
 _lock = threading.Lock()
 _cancel: Optional[Callable[[], None]] = None  # of the run in progress
 _pipe: Optional[int] = None  # where signals are written
+_main_thread = threading.main_thread().ident
 
 
 def apply() -> bool:
     """Whether an interrupt would raise KeyboardInterrupt in this thread."""
-    return (threading.get_ident() == threading.main_thread().ident
+    return (threading.get_ident() == _main_thread
             and bool(getsignal(signal.SIGINT) is signal.default_int_handler))
 
 
@@ -76,9 +77,9 @@ def _watch(reader: int) -> None:
 
 
 def _begin_child() -> None:
-    """In the child of a fork, which has no reader."""
-    global _pipe, _lock, _cancel
-    _pipe, _lock, _cancel = None, threading.Lock(), None
+    """In the child of a fork, which has no reader, and whose main thread is the one that forked."""
+    global _pipe, _lock, _cancel, _main_thread
+    _pipe, _lock, _cancel, _main_thread = None, threading.Lock(), None, threading.get_ident()
 
 
 os.register_at_fork(after_in_child=_begin_child)
@@ -86,7 +87,7 @@ os.register_at_fork(after_in_child=_begin_child)
 
 def pending() -> bool:
     """Whether an interrupt waits for the end of the call that this thread is inside of."""
-    return _pending and threading.current_thread() is threading.main_thread()
+    return _pending and threading.get_ident() == _main_thread
 
 
 @contextlib.contextmanager

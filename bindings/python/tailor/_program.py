@@ -56,7 +56,8 @@ class Program:
         """The arrays in signature order (to keep them alive) and their C descriptions. `stream` is to wait for them.
 
         copy_strided: arrays that the library cannot copy (unaligned, or strides between elements) are copied here."""
-        arrays = [self._input_array(array, i, stream) for i, array in enumerate(self._ordered(inputs, named))]
+        arrays = [array if type(array) is numpy.ndarray else self._input_array(array, i, stream)
+                  for i, array in enumerate(self._ordered(inputs, named))]
         for i, (array, spec) in enumerate(zip(arrays, self.inputs)):
             if spec.donated and not isinstance(array, Shape) and not is_writeable(array):
                 raise ValueError(f"input {spec.name!r} is donated, but read-only")
@@ -66,8 +67,10 @@ class Program:
 
     def _ordered(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Sequence[Any]:
         """The inputs in signature order."""
+        if not named and len(inputs) == len(self.inputs) != 1:
+            return inputs
         first = inputs[0] if len(inputs) == 1 else None
-        if isinstance(first, Mapping):
+        if not isinstance(first, numpy.ndarray) and isinstance(first, Mapping):
             both = first.keys() & named.keys()
             if both:
                 raise TypeError(f"{min(both)!r} is given twice, {self._expected()}")

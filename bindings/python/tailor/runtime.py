@@ -1,13 +1,12 @@
 """Loading and running compiled artifacts. Needs only libtailor_runtime.so."""
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, Union, overload
 
@@ -257,8 +256,11 @@ class Executable(_handles.Closable):
         """One run with a session borrowed from the executable; from any thread. See Session.run. Ctrl-C cancels a run of the
         main thread."""
         if _interrupts.apply():
-            with self._borrowed() as session:
+            session = self._borrow()
+            try:
                 return session.run(*inputs, out=out, **named)
+            finally:
+                self._give_back(session)
         program = self._program
         arrays, tensors = program.arguments(inputs, named)
         if out is not None:
@@ -275,21 +277,22 @@ class Executable(_handles.Closable):
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:
         """run() on a thread of the event loop's executor, in one of the executable's idle sessions. Any number of tasks
         may wait for runs. A cancelled task cancels its run."""
-        with self._borrowed() as session:
+        session = self._borrow()
+        try:
             return await session.run_async(*inputs, out=out, **named)
+        finally:
+            self._give_back(session)
 
-    @contextlib.contextmanager
-    def _borrowed(self) -> Iterator[Session]:
+    def _borrow(self) -> Session:
         """An idle session, or a new one."""
         try:
-            session = self._idle.pop()
+            return self._idle.pop()
         except IndexError:
-            session = self.session()
-        try:
-            yield session
-        finally:
-            if not self._closed:
-                self._idle.append(session)
+            return self.session()
+
+    def _give_back(self, session: Session) -> None:
+        if not self._closed:
+            self._idle.append(session)
 
     def plan(self, *inputs: Any, threads: SupportsIndex = 1, **named: Any) -> Plan:
         """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, sizeof
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, TypeVar, overload
 
 import numpy
@@ -58,6 +58,7 @@ class Session(_handles.Closable):
         check(self._library.tailor_session_create(program.handle, byref(options), byref(handle)))
         self._kept = _Kept(program, self._callbacks)
         self._handle = handle.own(_library.runtime().tailor_session_release, self._kept)
+        self._stream: Optional[int] = program.library.tailor_session_stream(self._handle)
         self._runs, self._threads, self._asynchronous = 0, int(threads), bool(asynchronous)
         self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
@@ -86,19 +87,21 @@ class Session(_handles.Closable):
         An output that the session provides on the GPU leaves it with its memory when its __dlpack__ is called. Arrays
         of asynchronous runs are kept until wait returns or poll says that they are done, sometimes until a later run,
         which then raises an error that the GPU found."""
-        arrays, tensors = self._program.arguments(inputs, named, self.stream, self._copy_strided)
+        arrays, tensors = self._program.arguments(inputs, named, self._stream, self._copy_strided)
         self._begin("tailor_session_run")
         try:
             self._runs += 1
-            self._keep(arrays)
+            if self._asynchronous:
+                self._keep(arrays)
             if borrow:
                 return self._run_borrowed(tensors)
             if out is None:
                 outputs = self._program.new_outputs(arrays, tensors)
                 results = self._program.described_outputs(outputs)
             else:
-                outputs, results = self._program.destinations(out, self.stream)
-            self._keep(outputs)
+                outputs, results = self._program.destinations(out, self._stream)
+            if self._asynchronous:
+                self._keep(outputs)
             handle = self._handle  # also after close() on another thread
             self._check(self._interruptible(self._library.tailor_session_run, handle, tensors, len(arrays), results,
                                             len(outputs)))
@@ -116,12 +119,13 @@ class Session(_handles.Closable):
     def bind(self, inputs: Sequence[Input] | Mapping[str, Input], outputs: Sequence[Tensor]) -> None:
         """Fixes the arrays that every run_bound reads and writes."""
         listed = (inputs,) if isinstance(inputs, Mapping) else tuple(inputs)
-        arrays, tensors = self._program.arguments(listed, {}, self.stream)
-        destinations, results = self._program.destinations(outputs, self.stream)
+        arrays, tensors = self._program.arguments(listed, {}, self._stream)
+        destinations, results = self._program.destinations(outputs, self._stream)
         self._begin("tailor_session_bind")
         try:
             check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(destinations)))
-            self._keep(self._kept.bound)
+            if self._asynchronous:
+                self._keep(self._kept.bound)
             self._kept.bound = [arrays, destinations]
         finally:
             self._one_call.release()
@@ -171,8 +175,8 @@ class Session(_handles.Closable):
     @property
     def stream(self) -> Optional[int]:
         """The handle of the session's CUDA stream, a number; None on the CPU."""
-        stream: Optional[int] = self._library.tailor_session_stream(self._handle)
-        return stream
+        self._handle  # an error after close()
+        return self._stream
 
     def set_seed(self, seed: SupportsIndex) -> None:
         """The seed of the random operators of later runs, which are numbered from 0: equal seeds and numbers give equal
@@ -187,16 +191,16 @@ class Session(_handles.Closable):
     def _interruptible(self, function: Callable[..., Any], handle: _handles.Handle, *arguments: Any) -> Any:
         """The status of a run, which an interrupt of the main thread cancels. Listening for interrupts takes longer than a
         short run: only done if the last run took long."""
-        begin = time.perf_counter()
-        try:
-            if self._takes_long and _interrupts.apply():
-                library = _library.runtime()
-                with _interrupts.cancelling(lambda: check(library.tailor_session_cancel(handle)),
-                                            lambda: check(library.tailor_session_uncancel(handle))):
-                    return function(handle, *arguments)
-            return function(handle, *arguments)
-        finally:
-            self._takes_long = time.perf_counter() - begin > _LONG
+        begin = perf_counter()
+        if self._takes_long and _interrupts.apply():
+            library = _library.runtime()
+            with _interrupts.cancelling(lambda: check(library.tailor_session_cancel(handle)),
+                                        lambda: check(library.tailor_session_uncancel(handle))):
+                status = function(handle, *arguments)
+        else:
+            status = function(handle, *arguments)
+        self._takes_long = perf_counter() - begin > _LONG
+        return status
 
     def _begin(self, function: str) -> None:
         """Begins a call of the session, whose end releases the lock. A concurrent call raises as the C function does."""
@@ -228,14 +232,13 @@ class Session(_handles.Closable):
         return [self._view(i, tensor, handle) for i, tensor in enumerate(results)]
 
     def _keep(self, arrays: list[Any]) -> None:
-        """Keeps arrays alive until no run reads or writes them."""
-        if self._asynchronous:
-            if len(self._kept.under_way) >= _MOST_KEPT:
-                self._poll()
-            self._kept.under_way.append(arrays)
+        """Keeps arrays alive until no asynchronous run reads or writes them."""
+        if len(self._kept.under_way) >= _MOST_KEPT:
+            self._poll()
+        self._kept.under_way.append(arrays)
 
     def _check(self, status: Any) -> None:
-        failure = self._callbacks.take_failure()
+        failure, self._callbacks.failure = self._callbacks.failure, None
         check(status)
         if failure:
             raise failure
@@ -294,7 +297,7 @@ class _Callbacks:
         for name, given_function in (("trace", trace), ("parallel_for", parallel_for)):
             if given_function is not None and not callable(given_function):
                 raise TypeError(f"{name} is {given_function!r}, which cannot be called")
-        self._failure: Optional[BaseException] = None
+        self.failure: Optional[BaseException] = None  # what a function has raised since the last call
         self.trace, self.parallel_for = _library.TraceFn(), _library.ParallelForFn()
         if trace:
             self.trace = _library.TraceFn(self._tracer(trace, executable))
@@ -308,7 +311,7 @@ class _Callbacks:
             try:
                 trace(launches[launch], phase)
             except BaseException as failure:
-                self._failure = failure
+                self.failure = failure
 
         return traced
 
@@ -318,19 +321,14 @@ class _Callbacks:
             try:
                 parallel_for(calls.call, count)
             except BaseException as failure:
-                self._failure = failure
+                self.failure = failure
             while not calls.closed():
                 try:
                     calls.close()
                 except BaseException as failure:  # an interrupt: C code must not go on before its parts have ended
-                    self._failure = failure
+                    self.failure = failure
 
         return divided
-
-    def take_failure(self) -> Optional[BaseException]:
-        """What a function has raised since the last call."""
-        failure, self._failure = self._failure, None
-        return failure
 
 
 class _Calls:

@@ -16,7 +16,6 @@
 package graph
 
 /*
-#cgo LDFLAGS: -ltailor -ltailor_runtime
 #include <stdlib.h>
 #include "tailor/compiler.h"
 
@@ -37,7 +36,7 @@ import (
 	"runtime/cgo"
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // Graph is a tensor graph under construction; one goroutine at a time may use it.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
-	"tailor/onnx"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
+	"tailor.internal/tailor/onnx"
 )
 
 // model is the path of a model that onnx_models.py writes.

@@ -20,6 +20,9 @@ static tailor_status* create_session(const tailor_executable* executable, tailor
 	options.parallel_user = options.trace_user = (void*)callbacks;
 	return tailor_session_create(executable, &options, session);
 }
+
+// By void*: cgo's check of a pointer to an incomplete type allocates.
+static tailor_status* session_wait(void* session) { return tailor_session_wait((tailor_session*)session); }
 */
 import "C"
 
@@ -247,7 +250,7 @@ func (s *Session) Wait() error {
 
 // waitForRuns is Wait within a call.
 func (s *Session) waitForRuns() error {
-	err := check(C.tailor_session_wait(s.handle))
+	err := check(C.session_wait(unsafe.Pointer(s.handle)))
 	s.dropMemory(0)
 	return err
 }

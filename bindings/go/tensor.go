@@ -112,6 +112,25 @@ func FromSlice[T Element](data []T, dims ...int64) (*Tensor, error) {
 	return t, nil
 }
 
+// FromBytes is FromSlice of elements of any type, as bytes in the machine's order. An error if they are not aligned to the element
+// type.
+func FromBytes(dtype DType, data []byte, dims ...int64) (*Tensor, error) {
+	t, err := describe(dtype, dims)
+	if err != nil {
+		return nil, err
+	}
+	if size := int64(t.raw.data_bytes); int64(len(data)) != size {
+		return nil, invalid("dims %v of %v take %d bytes, but the slice has %d", dims, dtype, size, len(data))
+	}
+	if len(data) > 0 {
+		if uintptr(unsafe.Pointer(&data[0]))%uintptr(dtype.Size()) != 0 {
+			return nil, invalid("the bytes are not aligned to %v", dtype)
+		}
+		t.memory = data
+	}
+	return t, nil
+}
+
 // Scalar is a tensor of rank 0.
 func Scalar[T Element](value T) *Tensor {
 	t, _ := FromSlice([]T{value})

@@ -37,7 +37,7 @@ func OpenModel(path string, config Config, metrics *Metrics) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{runtime: runtime, config: config}
-	if m.executable, err = load(path, config, runtime); err != nil {
+	if m.executable, err = openExecutable(path, config, runtime); err != nil {
 		runtime.Close()
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func OpenModel(path string, config Config, metrics *Metrics) (*Model, error) {
 	return m, nil
 }
 
-// load copies all of the model into memory, so that the file may be replaced.
-func load(path string, config Config, runtime *tailor.Runtime) (*tailor.Executable, error) {
+// openExecutable copies all of the model into memory, so that the file may be replaced.
+func openExecutable(path string, config Config, runtime *tailor.Runtime) (*tailor.Executable, error) {
 	options := tailor.LoadOptions{Runtime: runtime, CopyConstants: true, PublicKey: config.PublicKey}
 	if !strings.EqualFold(filepath.Ext(path), ".onnx") {
 		return tailor.LoadWith(path, options)

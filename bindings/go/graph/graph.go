@@ -79,7 +79,8 @@ func FromC(handle unsafe.Pointer) *Graph {
 	return g
 }
 
-// Close releases the graph; executables compiled from it stay usable. It may be called twice.
+// Close releases the graph; executables compiled from it stay usable. It may be called twice. It panics if called while the graph
+// is being compiled, as from Progress.
 func (g *Graph) Close() {
 	if g == nil {
 		return

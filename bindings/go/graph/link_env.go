@@ -1,4 +1,4 @@
-//go:build tailor_env
+//go:build tailor_env && !tailor_static
 
 package graph
 

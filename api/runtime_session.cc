@@ -75,14 +75,16 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   tailor_session_options read;
   tailor_session_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
+  if (read.timeout_ns < 0) return tailor::InvalidParameter(kFunction, "options.timeout_ns", "is negative");
   return tailor::Guarded([&]() -> Failure {
     if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();
-    Failure f = tailor::Session::Create(
-        *executable->executable,
-        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0, read.trace,
-         read.trace_user, read.stream, read.asynchronous != 0, read.host_outputs != 0, read.cuda_graph != 0},
-        &session->session);
+    Failure f =
+        tailor::Session::Create(*executable->executable,
+                                {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
+                                 read.idle_sleep != 0, read.trace, read.trace_user, read.stream, read.asynchronous != 0,
+                                 read.host_outputs != 0, read.timeout_ns, read.cuda_graph != 0},
+                                &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
     session->asynchronous = read.asynchronous != 0 && executable->executable->device() != nullptr;
@@ -210,6 +212,28 @@ tailor_status* tailor_session_set_seed(tailor_session* session, uint64_t seed) {
     session->session->SetSeed(seed);
     return {};
   });
+}
+
+tailor_status* tailor_session_cancel(const tailor_session* session) {
+  if (auto* bad = CheckHandle("tailor_session_cancel", "session", session, HandleKind::kSession)) return bad;
+  session->session->Cancel();
+  return nullptr;
+}
+
+tailor_status* tailor_session_uncancel(const tailor_session* session) {
+  if (auto* bad = CheckHandle("tailor_session_uncancel", "session", session, HandleKind::kSession)) return bad;
+  session->session->Uncancel();
+  return nullptr;
+}
+
+tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns) {
+  constexpr auto kFunction = "tailor_session_set_timeout";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
+  if (timeout_ns < 0) return tailor::InvalidParameter(kFunction, "timeout_ns", "is negative");
+  session->session->SetTimeout(timeout_ns);
+  return nullptr;
 }
 
 tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,

@@ -13,6 +13,7 @@ enum class Code : int32_t {  // numbers as in absl::StatusCode and TAILOR_* of t
   kOk = 0,
   kCancelled = 1,
   kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
   kNotFound = 5,
   kResourceExhausted = 8,
   kFailedPrecondition = 9,

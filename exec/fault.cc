@@ -77,6 +77,10 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};
     case Fault::Kind::kProvider:
       return {Code::kInternal, "the matmul provider failed with code " + lhs, ""};
+    case Fault::Kind::kCancelled:
+      return {Code::kCancelled, "the run was cancelled", ""};
+    case Fault::Kind::kDeadline:
+      return {Code::kDeadlineExceeded, "the run did not end within its timeout of " + lhs + " ns", ""};
     case Fault::Kind::kNumber:
       return DescribeNumber(fault);
   }

@@ -24,6 +24,8 @@ struct Fault {
     kDevice,        // the device failed; its stream has the reason
     kProvider,      // the matmul provider failed with code lhs
     kCustom,        // the custom operator of call `index` failed with code lhs; the CustomCaller has the message
+    kCancelled,     // another thread cancelled the run
+    kDeadline,      // the run took longer than its timeout of lhs nanoseconds
     kNumber,        // the program used IndexKind(index) number lhs, which is not below rhs
   };
   Kind kind = Kind::kNone;

@@ -64,6 +64,9 @@ struct RtContext {
   // Grid sync on a device: kGridSyncBytes of its memory, used by cooperative launches (LaunchGrid::cooperative) for
   // barriers of the grid. Between launches all words are 0, except the highest bit of the first. Null on the host.
   void* grid_sync;
+  // Nonzero: RtApi::poll is to be asked whether the run ends before it is complete. Written by other threads during a
+  // run; host programs read it atomically, after each step.
+  int64_t interrupt;
 };
 
 inline constexpr uint64_t kGridSyncBytes = 256;
@@ -77,7 +80,8 @@ struct RtApi {
   int32_t (*grow)(RtContext* context, int32_t device, uint64_t bytes);
   // Provides out[index].data for the dims already stored in out[index].dims.
   int32_t (*output)(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes);
-  // Runs tasks [0, count) in chunks of `tasks_per_chunk` and returns when all are done. Never fails.
+  // Runs tasks [0, count) in chunks of `tasks_per_chunk` and returns when all are done, or when the run is interrupted,
+  // which the caller learns from `poll`.
   void (*parallel_for)(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count,
                        int64_t tasks_per_chunk);
   // Records that check `check` failed with these values; returns the nonzero code to return.
@@ -106,6 +110,8 @@ struct RtApi {
   // Sets `*bytes` to the workspace of that call, a multiple of 64. The dims of `arguments` are set, data is not. Also
   // called by plan functions.
   int32_t (*custom_workspace)(RtContext* context, int32_t number, const TensorArg* arguments, uint64_t* bytes);
+  // Whether the run is interrupted: nonzero from the first poll that finds its reason until the run's end.
+  int32_t (*poll)(RtContext* context);
 };
 
 // Results of the plan function besides output dims.
@@ -126,19 +132,19 @@ inline constexpr int32_t kCheckOverflow = -1;
 
 static_assert(sizeof(LaunchGrid) == 24 && offsetof(LaunchGrid, shared_bytes) == 8);
 static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
-static_assert(sizeof(RtContext) == 72 && offsetof(RtContext, constants) == 8);
+static_assert(sizeof(RtContext) == 80 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, shape_cache) == 32 && offsetof(RtContext, workers) == 40);
 static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, costs) == 56);
-static_assert(offsetof(RtContext, grid_sync) == 64);
+static_assert(offsetof(RtContext, grid_sync) == 64 && offsetof(RtContext, interrupt) == 72);
 static_assert(sizeof(GemmArgs) == 144 && offsetof(GemmArgs, batch) == 40 && offsetof(GemmArgs, m) == 48);
 static_assert(offsetof(GemmArgs, lhs_strides) == 72 && offsetof(GemmArgs, rhs_strides) == 96);
 static_assert(offsetof(GemmArgs, lhs) == 120 && offsetof(GemmArgs, out) == 136);
-static_assert(sizeof(RtApi) == 104 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(sizeof(RtApi) == 112 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, readback) == 56 && offsetof(RtApi, block) == 64);
 static_assert(offsetof(RtApi, offer) == 72 && offsetof(RtApi, gemm) == 80 && offsetof(RtApi, custom) == 88);
-static_assert(offsetof(RtApi, custom_workspace) == 96);
+static_assert(offsetof(RtApi, custom_workspace) == 96 && offsetof(RtApi, poll) == 104);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

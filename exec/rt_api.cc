@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <utility>
 
 #include "exec/float_mode.h"
 #include "exec/fork.h"
@@ -95,10 +97,11 @@ struct Region {
     int64_t tasks_per_chunk;  // balanced: no short chunk at the end
     KernelFn kernel;
     const int64_t* args;
+    Interrupt* interrupt;
   };
   static constexpr size_t kMaxStretches = 16;
 
-  Region(KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
+  Region(Interrupt* interrupt, KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
       : stretches(std::min(ways, kMaxStretches)) {
     const int64_t tasks_per_chunk = count / chunks + (count % chunks != 0);
     const auto parts = static_cast<int64_t>(stretches);
@@ -111,6 +114,7 @@ struct Region {
       stretch[i].tasks_per_chunk = tasks_per_chunk;
       stretch[i].kernel = kernel;
       stretch[i].args = args;
+      stretch[i].interrupt = interrupt;
       begin = end;
     }
   }
@@ -120,7 +124,7 @@ struct Region {
 };
 
 void Finish(Region::WorkerRange& stretch, size_t worker) {
-  for (;;) {
+  while (!stretch.interrupt->Ends()) {
     const int64_t begin = stretch.next.fetch_add(stretch.tasks_per_chunk, std::memory_order_relaxed);
     if (begin >= stretch.end) return;
     const int64_t end = stretch.end - begin > stretch.tasks_per_chunk ? begin + stretch.tasks_per_chunk : stretch.end;
@@ -175,17 +179,43 @@ bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
   return parallelism.team != nullptr && parallelism.team->TryRun(Work, region, ways, parallelism.sleep);
 }
 
+// Runs all tasks on this thread, in ranges of some milliseconds, so that the run can be interrupted between them: a
+// kernel is faster on long ranges.
+void RunInRanges(Interrupt& interrupt, KernelFn kernel, const int64_t* args, int64_t count, int64_t tasks_per_chunk) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kShort(1), kLong(4);
+  int64_t range = tasks_per_chunk;
+  Clock::time_point now = range < count ? Clock::now() : Clock::time_point();
+  for (int64_t begin = 0, end = 0; !interrupt.Ends(); begin = end) {
+    end = count - begin > range ? begin + range : count;
+    kernel(args, begin, end, 0);
+    if (end == count) return;
+    const Clock::time_point before = std::exchange(now, Clock::now());
+    if (now - before < kShort) {
+      range *= 2;
+    } else if (now - before > kLong) {
+      range = std::max<int64_t>(range / 2, 1);
+    }
+  }
+}
+
 void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count, int64_t tasks_per_chunk) {
   if (count <= 0) return;
-  const Parallelism& parallelism = *StateOf(context).parallelism;
+  RunState& state = StateOf(context);
+  const Parallelism& parallelism = *state.parallelism;
   const int64_t chunk = std::max<int64_t>(tasks_per_chunk, 1);
   const int64_t chunks = count / chunk + (count % chunk != 0);
   const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
   if (ways > 1) {
-    Region region(kernel, args, count, chunks, ways);
+    Region region(&state.interrupt, kernel, args, count, chunks, ways);
     if (Spread(parallelism, &region, ways)) return;
   }
-  kernel(args, 0, count, 0);
+  RunInRanges(state.interrupt, kernel, args, count, chunk);
+}
+
+int32_t Poll(RtContext* context) {
+  Interrupt& interrupt = StateOf(context).interrupt;
+  return interrupt.Ends() ? Note(context, interrupt.reason()) : 0;
 }
 
 void Trace(RtContext* context, int32_t step, int32_t phase) {
@@ -260,6 +290,7 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .gemm = ComputeGemm,
       .custom = Custom,
       .custom_workspace = CustomWorkspace,
+      .poll = Poll,
   };
 }
 

@@ -12,6 +12,7 @@
 #include "exec/device.h"
 #include "exec/fault.h"
 #include "exec/host_abi.h"
+#include "exec/interrupt.h"
 #include "exec/memory.h"
 #include "exec/matmul_provider.h"
 #include "exec/thread_team.h"
@@ -53,6 +54,7 @@ struct RunState {
   DeviceStream* stream = nullptr;  // where the program runs; null on the host
   const MatmulProvider* provider = nullptr;
   CustomCaller* custom = nullptr;
+  Interrupt interrupt{&context.interrupt};
   Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);

@@ -82,6 +82,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.provider = &executable.runtime().provider();
   state_.custom = &custom_;
   state_.tracing = {options.trace, options.trace_user};
+  state_.interrupt.SetTimeout(options.timeout);
 }
 
 Session::~Session() {
@@ -95,10 +96,17 @@ int32_t Session::Execute(Arguments* arguments) {
   arguments->ClearOutputs();
   runs_.Add();
   custom_.BeginRun();
+  state_.interrupt.BeginRun();
   const DefaultFloatMode mode;
-  if (stream_ != nullptr) return ExecuteOnDevice(arguments);
+  const int32_t code = stream_ != nullptr ? ExecuteOnDevice(arguments) : ExecuteOnHost(arguments);
+  state_.interrupt.EndRun();
+  return code;
+}
+
+int32_t Session::ExecuteOnHost(Arguments* arguments) {
   arguments->CopyInputs();
-  const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
+  int32_t code = api_.poll(&state_.context);
+  if (code == 0) code = run_(&api_, &state_.context, arguments->in(), arguments->out());
   if (code != 0) [[unlikely]] {
     state_.context.shape_cache[0] = 0;  // the shape cache may describe a workspace that was not allocated
   }
@@ -109,7 +117,8 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   const OnDevice on_device(stream_.get());
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
   stream_->BeginRun();
-  bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
+  bool ok = arguments->CopyInputs() && api_.poll(&state_.context) == 0 &&
+            run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
   if (!ok) state_.context.shape_cache[0] = 0;
   ok = ok && stream_->EndRun() && arguments->CopyOutputs() && ProvideHostOutputs();
   // After a failure too: work enqueued before it uses the caller's memory.

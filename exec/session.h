@@ -30,6 +30,7 @@ class Session {
     void* stream = nullptr;     // the caller's stream on the executable's device; null: a new one
     bool asynchronous = false;  // device: runs return once enqueued; Wait reports the result
     bool host_outputs = false;  // device: outputs that the session provides are in host memory
+    int64_t timeout = 0;        // of each run, in nanoseconds; 0: none
     bool cuda_graph = false;    // device: the kernels of a run are launched as one graph
   };
 
@@ -50,6 +51,11 @@ class Session {
 
   // Later runs draw random numbers from this seed (CustomCaller::SetSeed).
   void SetSeed(uint64_t seed) { custom_.SetSeed(seed); }
+
+  // Cancels the run in progress, or else the next one; from any thread (exec/interrupt.h).
+  void Cancel() { state_.interrupt.Cancel(); }
+  void Uncancel() { state_.interrupt.Uncancel(); }
+  void SetTimeout(int64_t nanoseconds) { state_.interrupt.SetTimeout(nanoseconds); }
 
   // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
@@ -75,6 +81,7 @@ class Session {
   Session(const Executable& executable, const Options& options, Parallelism parallelism,
           std::unique_ptr<DeviceStream> stream);
   int32_t Execute(Arguments* arguments);
+  int32_t ExecuteOnHost(Arguments* arguments);
   int32_t ExecuteOnDevice(Arguments* arguments);
   bool AwaitDevice(bool note_fault);
   bool ProvideHostOutputs();

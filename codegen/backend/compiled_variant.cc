@@ -34,15 +34,6 @@ std::vector<std::string> VersionTexts(const host::EmittedKernel::OnDevice& launc
 
 std::vector<std::string> HostEntries() { return {kRun, kPlan}; }
 
-uint64_t ApiSize(const host::HostEmission& host, host::KernelPlace place) {
-  if (host.calls_custom) return offsetof(RtApi, custom_workspace) + sizeof(RtApi::custom_workspace);
-  if (host.offers_products) return offsetof(RtApi, gemm) + sizeof(RtApi::gemm);
-  if (host.growable_blocks > 0 || place == host::KernelPlace::kDevice) {
-    return offsetof(RtApi, block) + sizeof(RtApi::block);
-  }
-  return offsetof(RtApi, trace) + sizeof(RtApi::trace);
-}
-
 CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std::vector<host::EmittedKernel>& kernels,
                                 const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,
                                 Image image) {
@@ -56,6 +47,7 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   variant.growable_blocks = host.growable_blocks;
   variant.offers_products = host.offers_products;
   variant.custom_calls = program.custom_calls;
+  variant.api_size = sizeof(RtApi);  // all host programs use `poll`, its last function
   variant.context_size = sizeof(RtContext);
   for (const host::HostProgram& one : program.programs) {
     for (const host::Launch& launch : one.launches) {

@@ -31,11 +31,8 @@ struct CompiledVariant {
 // The entry symbols for LinkImage of a variant.
 std::vector<std::string> HostEntries();
 
-// Bytes of RtApi that the host program uses.
-uint64_t ApiSize(const host::HostEmission& host, host::KernelPlace place);
-
-// Describes a variant: image, entry points, shape cache, launches and their versions. Does not set target, features,
-// api_size and backend-specific fields. `dropped` is by kernel.
+// Describes a variant: image, entry points, shape cache, launches and their versions. Does not set target, features and
+// backend-specific fields. `dropped` is by kernel.
 CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std::vector<host::EmittedKernel>& kernels,
                                 const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,
                                 Image image);

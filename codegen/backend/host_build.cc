@@ -114,7 +114,6 @@ CompiledVariant HostBuild::DescribeImage(Image image, const std::vector<KernelCo
   Variant& variant = compiled.variant;
   variant.target = target_.name;
   variant.features = target_.features;
-  variant.api_size = ApiSize(host_, host::KernelPlace::kHost);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
   Describe(schedules_, variant);
   return compiled;

@@ -10,10 +10,6 @@
 namespace tailor {
 namespace {
 
-bool IsConstant(const Expr& e, int64_t value) {
-  return e.kind == ExprKind::kDimSize && e.dim_size.is_constant() && e.dim_size.constant == value;
-}
-
 bool IsPlainLoad(const Expr& e) { return e.kind == ExprKind::kLoad && e.predicate < 0; }
 
 // Every load in `value`, itself included.

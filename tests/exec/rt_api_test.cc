@@ -54,12 +54,80 @@ Parallelism WithTeam(size_t threads) {
   return {threads, std::make_shared<ThreadTeam>(threads), nullptr, nullptr, false, ForkGeneration()};
 }
 
-TEST(ParallelFor, OneThreadMakesOneCall) {
+// An executor that runs tasks backwards on the caller's thread, and counts.
+struct Host {
+  size_t asked = 0;
+  static void For(void* user, void (*task)(void*, size_t), void* data, size_t count) {
+    static_cast<Host*>(user)->asked = count;
+    for (size_t i = count; i-- > 0;) task(data, i);
+  }
+};
+
+// The first range is a chunk; short ranges are followed by longer ones.
+TEST(ParallelFor, OneThreadRunsFewRanges) {
   Seen seen;
-  For({}, &seen, 100, 7);
-  EXPECT_TRUE(seen.EachOnce(100));
-  EXPECT_EQ(seen.calls, 1);
+  For({}, &seen, 1000, 7);
+  EXPECT_TRUE(seen.EachOnce(1000));
+  EXPECT_LT(seen.calls, 1000 / 7);
+  EXPECT_GT(seen.longest, 7);
   EXPECT_EQ(seen.largest_worker, 0);
+}
+
+// A kernel that cancels the run in its first call.
+struct Cancelling {
+  RunState state;
+  std::atomic<int64_t> tasks{0};
+
+  static void Kernel(const int64_t* args, int64_t begin, int64_t end, int64_t) {
+    Cancelling& run = *reinterpret_cast<Cancelling*>(args[0]);
+    run.state.interrupt.Cancel();
+    run.tasks += end - begin;
+  }
+  void For(const Parallelism& parallelism) {
+    state.parallelism = &parallelism;
+    const int64_t args[] = {reinterpret_cast<int64_t>(this)};
+    HostRtApi().parallel_for(&state.context, Kernel, args, kMaxTasks, 1);
+  }
+};
+
+TEST(ParallelFor, EndsWhenTheRunIsCancelled) {
+  Host host;
+  const Parallelism parallelisms[] = {{}, WithTeam(3), {4, nullptr, Host::For, &host, false, ForkGeneration()}};
+  for (const Parallelism& parallelism : parallelisms) {
+    Cancelling run;
+    run.For(parallelism);
+    EXPECT_LE(run.tasks, static_cast<int64_t>(parallelism.threads));  // a chunk of one task each
+    EXPECT_NE(HostRtApi().poll(&run.state.context), 0);
+    EXPECT_EQ(Text(DescribeFault(SampleProgram(), run.state.fault)), "1: the run was cancelled");
+  }
+}
+
+TEST(Poll, ARunThatEndsStaysEnded) {
+  RunState state;
+  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+  state.interrupt.Cancel();
+  EXPECT_NE(HostRtApi().poll(&state.context), 0);
+  state.interrupt.Uncancel();  // too late: the poll may have cut a launch short
+  EXPECT_NE(HostRtApi().poll(&state.context), 0);
+  state.interrupt.EndRun();
+  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+}
+
+TEST(Poll, ADeadlineHoldsForEachRun) {
+  RunState state;
+  state.interrupt.SetTimeout(1);
+  for (int run = 0; run < 2; ++run) {
+    state.interrupt.BeginRun();
+    while (HostRtApi().poll(&state.context) == 0) {
+    }
+    EXPECT_EQ(Text(DescribeFault(SampleProgram(), state.fault)), "4: the run did not end within its timeout of 1 ns");
+    state.interrupt.EndRun();
+  }
+  state.interrupt.SetTimeout(INT64_MAX);
+  state.interrupt.BeginRun();
+  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+  state.interrupt.SetTimeout(0);
+  EXPECT_EQ(state.context.interrupt, 0);
 }
 
 TEST(ParallelFor, ChunksOverTheTeam) {
@@ -98,15 +166,6 @@ TEST(ParallelFor, OddChunksDoNoHarm) {
   }
 }
 
-// An executor that runs tasks backwards on the caller's thread, and counts.
-struct Host {
-  size_t asked = 0;
-  static void For(void* user, void (*task)(void*, size_t), void* data, size_t count) {
-    static_cast<Host*>(user)->asked = count;
-    for (size_t i = count; i-- > 0;) task(data, i);
-  }
-};
-
 TEST(ParallelFor, UsesTheHostsExecutor) {
   Host host;
   const Parallelism parallelism = {4, nullptr, Host::For, &host, false, ForkGeneration()};
@@ -130,7 +189,7 @@ TEST(ParallelFor, WorksAloneInAForkedChild) {
     Seen first, second;
     For(by_host, &first, 100, 10);
     For(by_team, &second, 100, 10);
-    _exit(first.EachOnce(100) && second.EachOnce(100) && second.calls == 1 && host.asked == 0 ? 0 : 1);
+    _exit(first.EachOnce(100) && second.EachOnce(100) && second.largest_worker == 0 && host.asked == 0 ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -46,6 +46,7 @@ extern "C" {
 #define TAILOR_OK 0
 #define TAILOR_CANCELLED 1
 #define TAILOR_INVALID_ARGUMENT 3
+#define TAILOR_DEADLINE_EXCEEDED 4
 #define TAILOR_NOT_FOUND 5
 #define TAILOR_RESOURCE_EXHAUSTED 8
 #define TAILOR_FAILED_PRECONDITION 9
@@ -419,6 +420,7 @@ typedef struct tailor_session_options {
   int64_t cuda_graph;   /* CUDA, 1: launch the kernels of a run as one CUDA graph, which the first run creates and
                          * later runs patch. FAILED_PRECONDITION for drivers older than CUDA 11.6, for programs that
                          * read back (tailor_plan_info.reads_back), and if cuBLASLt computes matmuls */
+  int64_t timeout_ns;   /* of each run, in nanoseconds; 0: none. See tailor_session_set_timeout */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {
@@ -485,6 +487,18 @@ TAILOR_API tailor_status* tailor_session_record(tailor_session* session, void* e
 /* Grows the workspace to the size for these input shapes, without running. Input data is not read. */
 TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs,
                                                  size_t input_count);
+
+/* Cancels the run in progress, or else the next one: it returns CANCELLED. From any thread, also while another runs the
+ * session. On a CPU an interrupted run returns within a few milliseconds: it ends at the next chunk of tasks, launch or
+ * iteration. Calls of custom operators, matmul providers and parallel_for are completed, as is work enqueued on a CUDA
+ * device. Outputs are unspecified, as after every error; the session stays usable. A run that completes just then uses
+ * the request up. */
+TAILOR_API tailor_status* tailor_session_cancel(const tailor_session* session);
+/* Takes back a tailor_session_cancel that has found no run. Threads as for tailor_session_cancel. */
+TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session);
+/* Later runs that take longer than `timeout_ns` nanoseconds are interrupted like cancelled ones, and return
+ * DEADLINE_EXCEEDED; 0: no limit. Errors: INVALID_ARGUMENT for a negative timeout. */
+TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns);
 
 /* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
  * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an

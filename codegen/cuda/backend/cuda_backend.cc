@@ -164,7 +164,6 @@ class CudaBuild final : public backend::TargetBuild {
     AddNotes(variant);
     variant.target = target_.name;
     variant.features = level.features;
-    variant.api_size = backend::ApiSize(host, host::KernelPlace::kDevice);
     variant.fault_word = host.fault_word;
     variant.reads_back = host.reads_back;
     variant.device_kernels = DescribeKernels();

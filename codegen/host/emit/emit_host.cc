@@ -110,6 +110,11 @@ class RunEmitter {
   }
 
   void EmitStep(const Step& step) {
+    RunStep(step);
+    EmitPoll(f_);
+  }
+
+  void RunStep(const Step& step) {
     const auto data_of = [&](const HostBuffer& buffer) { return DataOf(buffer); };
     if (step.call) {
       EmitCall(f_, unit_, step.index, shape_cache_, data_of);
@@ -193,6 +198,7 @@ class RunEmitter {
           f_.Store(phase, arguments, ShapeCacheByte(phase_slot));
           llvm::Value* is_serial = b.CreateTrunc(b.CreateLShr(serial, phase), b.getInt1Ty(), "is.serial");
           run(b.CreateOr(one_range, is_serial, "at.once"));
+          EmitPoll(f_);
           return b.CreateAdd(phase, b.getInt64(1), "next.phase");
         });
   }
@@ -410,15 +416,10 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
   // Every call of a program depends on a value that a kernel computed.
   const bool reads_back = place == KernelPlace::kDevice &&
                           AnyCall(programs, [](const Call& call) { return call.kind != Call::Kind::kCustom; });
-  const bool calls_custom = AnyCall(programs, [](const Call& call) { return call.kind == Call::Kind::kCustom; });
   const bool offers_products =
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.gemms.empty(); });
-  return HostEmission{static_cast<uint64_t>(shape_cache_slots),
-                      GrownBlocks(programs),
-                      fault_word,
-                      reads_back,
-                      offers_products,
-                      calls_custom};
+  return HostEmission{static_cast<uint64_t>(shape_cache_slots), GrownBlocks(programs), fault_word, reads_back,
+                      offers_products};
 }
 
 }  // namespace tailor::host

@@ -78,7 +78,6 @@ struct HostEmission {
   int64_t fault_word = -1;       // as Variant::fault_word
   bool reads_back = false;       // as Variant::reads_back
   bool offers_products = false;
-  bool calls_custom = false;  // RtApi::custom is called
 };
 
 // The place where a program's kernels run and its tensors are.

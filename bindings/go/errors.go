@@ -18,7 +18,7 @@ type Code int32
 const (
 	Cancelled          Code = C.TAILOR_CANCELLED
 	InvalidArgument    Code = C.TAILOR_INVALID_ARGUMENT
-	DeadlineExceeded   Code = 4
+	DeadlineExceeded   Code = C.TAILOR_DEADLINE_EXCEEDED
 	NotFound           Code = C.TAILOR_NOT_FOUND
 	ResourceExhausted  Code = C.TAILOR_RESOURCE_EXHAUSTED
 	FailedPrecondition Code = C.TAILOR_FAILED_PRECONDITION

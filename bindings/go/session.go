@@ -30,6 +30,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -39,6 +40,8 @@ type SessionOptions struct {
 	Threads int
 	// ParallelFor runs kernels on the caller's executor: see NewSessionOn.
 	ParallelFor func(task func(index int), count int)
+	// Timeout of each run, which is then DeadlineExceeded; 0: none.
+	Timeout time.Duration
 	// IdleSleep: own threads sleep between kernels, and do not spin for about 1 ms first.
 	IdleSleep bool
 	// Trace is called before and after each kernel launch, on the goroutine of the run. A panic in it propagates when the run
@@ -66,7 +69,11 @@ func (o *SessionOptions) toC() (C.tailor_session_options, error) {
 	if o.Threads < 0 {
 		return options, invalid("Threads is %d, below 0", o.Threads)
 	}
+	if o.Timeout < 0 {
+		return options, invalid("Timeout is %v, below 0", o.Timeout)
+	}
 	C.tailor_session_options_init(&options)
+	options.timeout_ns = C.int64_t(o.Timeout)
 	options.threads = C.uint64_t(o.Threads)
 	options.idle_sleep = truth(o.IdleSleep)
 	options.stream = o.Stream

@@ -56,9 +56,8 @@ class GoModule(unittest.TestCase):
         include = f"-I{ROOT / 'api' / 'include'}"
         (cls.configs / "tailor-runtime.pc").write_text(
             pkg_config_file("tailor-runtime", include, f"-L{LIBRARIES} -ltailor_runtime"))
-        if STATIC:
-            (cls.configs / "tailor-runtime-static.pc").write_text(
-                pkg_config_file("tailor-runtime-static", include, f"{STATIC} -lstdc++ -lm -pthread -ldl"))
+        (cls.configs / "tailor-runtime-static.pc").write_text(
+            pkg_config_file("tailor-runtime-static", include, f"{STATIC or ''} -lstdc++ -lm -pthread -ldl"))
         (cls.app / "main.go").write_text(PROGRAM)
         cls.go("mod", "init", "example.com/app")
         cls.go("get", f"{MODULE}@v{VERSION}")

@@ -14,6 +14,7 @@ import (
 	"sort"
 	"sync"
 	"testing"
+	"time"
 
 	"tailor.internal/tailor"
 	"tailor.internal/tailor/graph"
@@ -389,7 +390,7 @@ var misuses = map[string]func(p *program) error{
 		s := p.closedSession()
 		return []func() error{func() error { return second(s.Run(p.x(), p.row())) }, s.Wait, func() error { return s.SetSeed(p.Uint64()) },
 			func() error { return second(s.Done()) }, func() error { return s.RunInto(nil, nil) },
-			func() error { return s.Reserve(p.x()) }}[p.Intn(6)]()
+			func() error { return s.Reserve(p.x()) }, s.Cancel, s.Uncancel}[p.Intn(8)]()
 	},
 	"closed executable": func(p *program) error {
 		e := p.closedExecutable()
@@ -408,7 +409,11 @@ var misuses = map[string]func(p *program) error{
 			func() error { g.Symbol("C", nil); return g.Err() }}[p.Intn(5)]()
 	},
 	"threads": func(p *program) error { return second(p.executable.NewSession(-1 - p.Intn(math.MaxInt))) },
-	"dims":    func(p *program) error { return second(tailor.NewTensor(tailor.F32, p.wrongDims()...)) },
+	"timeout": func(p *program) error { return p.session.SetTimeout(-1 - time.Duration(p.Int63n(1<<62))) },
+	"option": func(p *program) error {
+		return second(p.executable.NewSessionWith(tailor.SessionOptions{Timeout: -1 - time.Duration(p.Intn(99))}))
+	},
+	"dims": func(p *program) error { return second(tailor.NewTensor(tailor.F32, p.wrongDims()...)) },
 	"type": func(p *program) error {
 		return second(tailor.NewTensor([]tailor.DType{0, -1, 14, math.MaxInt32, math.MinInt32}[p.Intn(5)], 2))
 	},

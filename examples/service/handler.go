@@ -104,10 +104,11 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) (body []byte, c
 	if err != nil {
 		return nil, "", err
 	}
-	if err := model.check(inputs); err != nil {
+	dims, err := model.check(inputs)
+	if err != nil {
 		return nil, "", err
 	}
-	outputs, err := model.queue.run(ctx, inputs)
+	outputs, err := model.queue.run(ctx, inputs, dims)
 	if err != nil {
 		return nil, "", err
 	}

@@ -81,7 +81,7 @@ func (s *Service) load(asked <-chan bool) error {
 		if err != nil && !s.ready() {
 			return err
 		}
-		s.metrics.reload(err)
+		s.metrics.load(err)
 		if err != nil {
 			log.Printf("%s: the model stays, since it cannot be reloaded: %v", s.path, err)
 			continue

@@ -20,7 +20,7 @@ type Metrics struct {
 
 	mutex    sync.Mutex
 	requests map[int]uint64 // by status
-	reloads  map[string]uint64
+	loads    map[string]uint64
 	seconds  histogram
 	batches  histogram // requests in a batch
 	rows     histogram
@@ -56,7 +56,7 @@ func (h *histogram) write(to io.Writer, name, help string) {
 // NewMetrics makes metrics that are all zero.
 func NewMetrics() *Metrics {
 	powers := []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
-	return &Metrics{requests: map[int]uint64{}, reloads: map[string]uint64{"success": 0, "failure": 0},
+	return &Metrics{requests: map[int]uint64{}, loads: map[string]uint64{"success": 0, "failure": 0},
 		seconds: newHistogram(.0005, .001, .002, .004, .008, .016, .032, .064, .128, .256, .512, 1, 2, 4, 8),
 		batches: newHistogram(powers...), rows: newHistogram(powers...)}
 }
@@ -75,13 +75,13 @@ func (m *Metrics) batch(requests int, rows int64) {
 	m.rows.add(float64(rows))
 }
 
-func (m *Metrics) reload(err error) {
+func (m *Metrics) load(err error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if err == nil {
-		m.reloads["success"]++
+		m.loads["success"]++
 	} else {
-		m.reloads["failure"]++
+		m.loads["failure"]++
 	}
 }
 
@@ -102,10 +102,10 @@ func (m *Metrics) write(to io.Writer, queued int) {
 	m.seconds.write(to, "tailor_service_request_seconds", "Time from a request's headers to its answer.")
 	m.batches.write(to, "tailor_service_batch_requests", "Requests in a batch.")
 	m.rows.write(to, "tailor_service_batch_rows", "Rows of a batch along the batch symbol.")
-	fmt.Fprintf(to, "# HELP tailor_service_reloads_total Reloads of the model.\n"+
-		"# TYPE tailor_service_reloads_total counter\n"+
-		"tailor_service_reloads_total{result=\"failure\"} %d\ntailor_service_reloads_total{result=\"success\"} %d\n",
-		m.reloads["failure"], m.reloads["success"])
+	fmt.Fprintf(to, "# HELP tailor_service_loads_total Loads of the model, the first one too.\n"+
+		"# TYPE tailor_service_loads_total counter\n"+
+		"tailor_service_loads_total{result=\"failure\"} %d\ntailor_service_loads_total{result=\"success\"} %d\n",
+		m.loads["failure"], m.loads["success"])
 	counters := tailor.ReadCounters()
 	writeValue(to, "tailor_service_requests_open", "gauge", "Requests in progress.", uint64(atomic.LoadInt64(&m.open)))
 	writeValue(to, "tailor_service_queue_length", "gauge", "Requests that wait for a batch.", uint64(queued))

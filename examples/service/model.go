@@ -116,21 +116,23 @@ func (m *Model) Close() {
 	m.runtime.Close()
 }
 
-// check is an error that names input and dim if a run with these inputs alone would fail.
-func (m *Model) check(inputs []array.Array) error {
+// check gives the dims of the outputs. An error that names input and dim if a run with these inputs alone would fail.
+func (m *Model) check(inputs []array.Array) ([][]int64, error) {
 	dims := make([][]int64, len(inputs))
 	for i, input := range inputs {
 		if input.DType != m.inputs[i].DType {
-			return array.Invalid("input %q: the element type is %v, expected %v", m.inputs[i].Name, input.DType, m.inputs[i].DType)
+			return nil, array.Invalid("input %q: the element type is %v, expected %v", m.inputs[i].Name, input.DType,
+				m.inputs[i].DType)
 		}
 		dims[i] = input.Dims
 	}
 	plan, err := m.executable.Plan(m.config.Threads, dims...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if plan.WorkspaceBytes > m.config.MaxWorkspace {
-		return array.Invalid("the run takes %d bytes of memory, above the limit of %d", plan.WorkspaceBytes, m.config.MaxWorkspace)
+		return nil, array.Invalid("the run takes %d bytes of memory, above the limit of %d", plan.WorkspaceBytes,
+			m.config.MaxWorkspace)
 	}
-	return nil
+	return plan.Outputs, nil
 }

@@ -15,6 +15,7 @@ var errQueueFull = errors.New("too many requests wait")
 type request struct {
 	ctx      context.Context
 	inputs   []array.Array
+	dims     [][]int64 // of the outputs
 	rows     int64
 	key      string
 	queued   time.Time
@@ -60,8 +61,8 @@ func newQueue(config Config, batching *batching) *queue {
 }
 
 // run waits for the answer to a request.
-func (q *queue) run(ctx context.Context, inputs []array.Array) ([]array.Array, error) {
-	r := &request{ctx: ctx, inputs: inputs, rows: 1, queued: time.Now(), answered: make(chan answer, 1)}
+func (q *queue) run(ctx context.Context, inputs []array.Array, dims [][]int64) ([]array.Array, error) {
+	r := &request{ctx: ctx, inputs: inputs, dims: dims, rows: 1, queued: time.Now(), answered: make(chan answer, 1)}
 	if q.batching != nil {
 		r.rows, r.key = q.batching.rows(inputs), q.batching.key(inputs)
 	}

@@ -274,7 +274,7 @@ func TestSignalsReloadAndEnd(t *testing.T) {
 	waitFor(t, "ready", func() bool { status, _ := get(url + "/readyz"); return status == http.StatusOK })
 	reloaded := func(count string) bool {
 		_, text := get(url + "/metrics")
-		return strings.Contains(text, "tailor_service_reloads_total{result=\"success\"} "+count)
+		return strings.Contains(text, "tailor_service_loads_total{result=\"success\"} "+count)
 	}
 	var asked int32
 	ended := make(chan bool)

@@ -43,7 +43,7 @@ func (w *worker) run(b *batch) {
 	for _, r := range b.requests {
 		a := answer{err: err}
 		if err == nil {
-			a.outputs = w.model.batching.split(outputs, r.inputs, first, r.rows)
+			a.outputs = w.model.batching.split(outputs, r.dims, first, r.rows)
 		}
 		r.answered <- a
 		first += r.rows

@@ -169,10 +169,10 @@ struct HostExecutorRegion {
 
 // Runs the region on up to `ways` threads. False, having run nothing, if only the caller's thread is available.
 bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
-  if (parallelism.host_for != nullptr) {
+  if (parallelism.executor.parallel_for != nullptr) {
     if (parallelism.generation != ForkGeneration()) return false;
     HostExecutorRegion host(region, ways);
-    parallelism.host_for(parallelism.host_user, HostExecutorRegion::Task, &host, ways);
+    parallelism.executor.parallel_for(parallelism.executor.user, HostExecutorRegion::Task, &host, ways);
     host.Finish();
     return true;
   }
@@ -219,11 +219,10 @@ int32_t Poll(RtContext* context) {
 }
 
 void Trace(RtContext* context, int32_t step, int32_t phase) {
-  const RunState& state = StateOf(context);
-  const Tracing& tracing = state.tracing;
+  RunState& state = StateOf(context);
   if (!Below(step, state.launches) || !Below(phase, 2)) [[unlikely]]
     return;  // tracing cannot fail, and an invalid number has no meaning
-  tracing.trace(tracing.user, step, phase);
+  state.tracing.Mark(step, phase);
 }
 
 int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context, {Fault::Kind::kDevice, 0, 0, 0, 0}); }

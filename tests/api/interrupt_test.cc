@@ -82,6 +82,7 @@ class InterruptTest : public testing::Test {
   std::atomic<bool> cancels_{false};  // the first operator cancels its run
   std::atomic<int> seconds_{0};       // calls of the second
   tailor_session* session_ = nullptr;
+  tailor_executable* executable_ = nullptr;
 
  private:
   static int32_t Copy(const tailor_custom_call* call) {
@@ -110,7 +111,6 @@ class InterruptTest : public testing::Test {
   }
 
   tailor_runtime* runtime_ = nullptr;
-  tailor_executable* executable_ = nullptr;
 };
 
 constexpr char kCancelled[] = "1: the run was cancelled";
@@ -121,6 +121,12 @@ TEST_F(InterruptTest, AnotherThreadEndsARun) {
   other.join();
   EXPECT_EQ(seconds_, 0);
   EXPECT_EQ(Run(1000), "OK: 1000");
+  tailor_executable_counts counts;
+  tailor_executable_counts_init(&counts);
+  ASSERT_EQ(Text(tailor_executable_counters(executable_, &counts)), "OK");
+  EXPECT_EQ(counts.runs, 2u);
+  EXPECT_EQ(counts.failed_runs, 1u);
+  EXPECT_EQ(counts.cancelled_runs, 1u);
 }
 
 TEST_F(InterruptTest, NothingRunsAfterTheStepThatCancels) {

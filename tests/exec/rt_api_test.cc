@@ -51,7 +51,7 @@ void For(const Parallelism& parallelism, Seen* seen, int64_t count, int64_t task
 }
 
 Parallelism WithTeam(size_t threads) {
-  return {threads, std::make_shared<ThreadTeam>(threads), nullptr, nullptr, false, ForkGeneration()};
+  return {threads, std::make_shared<ThreadTeam>(threads), {}, false, ForkGeneration()};
 }
 
 // An executor that runs tasks backwards on the caller's thread, and counts.
@@ -322,8 +322,10 @@ TEST(Numbers, AStepThatDoesNotExistIsNotTraced) {
   std::vector<int32_t> traced;
   RunState state;
   state.launches = 2;
-  state.tracing = {[](void* user, int32_t step, int32_t) { static_cast<std::vector<int32_t>*>(user)->push_back(step); },
-                   &traced};
+  const auto trace = [](void* user, int32_t step, int32_t) {
+    static_cast<std::vector<int32_t>*>(user)->push_back(step);
+  };
+  state.tracing = Tracing({.phases = trace, .phases_user = &traced}, state.launches);
   for (const int32_t step : kNoNumbers) TracingRtApi().trace(&state.context, step, 0);
   TracingRtApi().trace(&state.context, 1, 2);
   EXPECT_TRUE(traced.empty());

@@ -60,6 +60,18 @@ tailor_status* ReadProvider(const char* function, const tailor_product_provider*
   return nullptr;
 }
 
+Failure AtMost(const char* option, uint64_t value, uint64_t limit) {
+  if (value <= limit) return {};
+  return {Code::kInvalidArgument,
+          "options." + std::string(option) + " is " + std::to_string(value) + ", at most " + std::to_string(limit), ""};
+}
+
+Failure ReadPoolLimits(const tailor_runtime_options& options, tailor::PoolLimits* out) {
+  if (options.pooled_sessions != 0) out->sessions = options.pooled_sessions;
+  if (options.pooled_bytes != 0) out->bytes = options.pooled_bytes;
+  return AtMost("pooled_sessions", options.pooled_sessions, tailor::PoolLimits::kMaxSessions);
+}
+
 }  // namespace
 
 const char* tailor_version(void) { return TAILOR_VERSION; }
@@ -89,13 +101,22 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
       const std::string wrong = provider.choice.Parse(tailor::TextOf(read.product_choice, read.product_choice_size));
       if (!wrong.empty()) return {Code::kInvalidArgument, "product choice: " + wrong, ""};
     }
+    if (Failure f = AtMost("parallel_threads", read.parallel_threads, tailor::kMaxThreads); !f.ok()) return f;
     std::shared_ptr<CublasLt> cublas_lt;
     if (read.cublas_lt != 0) {
       cublas_lt = std::make_shared<CublasLt>();
       if (Failure f = CublasLt::Load(tailor::CublasLtPaths(), cublas_lt.get()); !f.ok()) return f;
     }
-    const tailor::Runtime::Options made = {
-        {read.allocate, read.deallocate, read.user}, read.log, read.user, std::move(provider), std::move(cublas_lt)};
+    tailor::PoolLimits pool;
+    if (Failure f = ReadPoolLimits(read, &pool); !f.ok()) return f;
+    const tailor::Runtime::Options made = {{read.allocate, read.deallocate, read.user},
+                                           read.log,
+                                           read.user,
+                                           std::move(provider),
+                                           std::move(cublas_lt),
+                                           {read.parallel_for, read.parallel_user},
+                                           read.parallel_threads,
+                                           pool};
     *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
     return {};
   });

@@ -65,6 +65,22 @@ uint64_t CountVersions(const tailor::Variant& variant) {
   return std::accumulate(versions.begin(), versions.end(), uint64_t{0});
 }
 
+void ReadCounts(const tailor::Executable& executable, tailor_executable_counts* out) {
+  const tailor::ExecutableCounts counts = executable.counters().Read();
+  out->runs = counts.runs;
+  out->failed_runs = counts.failed_runs;
+  out->cancelled_runs = counts.cancelled_runs;
+  out->runs_in_progress = counts.runs_in_progress;
+  out->sessions = counts.sessions;
+  out->pooled_sessions = executable.idle_sessions();
+  out->workspace_bytes = counts.workspace_bytes;
+  for (const tailor::ProgramConstant& constant : executable.program().constants) {
+    out->constants_bytes += constant.bytes.size();
+  }
+  out->shape_cache_misses = counts.shape_cache_misses;
+  out->workspace_growths = counts.workspace_growths;
+}
+
 }  // namespace
 
 tailor_status* tailor_session_create(const tailor_executable* executable, const tailor_session_options* options,
@@ -79,12 +95,19 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   return tailor::Guarded([&]() -> Failure {
     if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();
-    Failure f =
-        tailor::Session::Create(*executable->executable,
-                                {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
-                                 read.idle_sleep != 0, read.trace, read.trace_user, read.stream, read.asynchronous != 0,
-                                 read.host_outputs != 0, read.timeout_ns, read.cuda_graph != 0},
-                                &session->session);
+    Failure f = tailor::Session::Create(*executable->executable,
+                                        {read.threads,
+                                         {read.parallel_for, read.parallel_user},
+                                         read.copy_strided != 0,
+                                         read.idle_sleep != 0,
+                                         read.trace,
+                                         read.trace_user,
+                                         read.stream,
+                                         read.asynchronous != 0,
+                                         read.host_outputs != 0,
+                                         read.timeout_ns,
+                                         read.cuda_graph != 0},
+                                        &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
     session->asynchronous = read.asynchronous != 0 && executable->executable->device() != nullptr;
@@ -203,6 +226,14 @@ tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tens
   return tailor::Guarded([&] { return session->session->Reserve(in); });
 }
 
+tailor_status* tailor_session_trim(tailor_session* session) {
+  constexpr auto kFunction = "tailor_session_trim";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
+  return tailor::Guarded([&] { return session->session->Trim(); });
+}
+
 tailor_status* tailor_session_set_seed(tailor_session* session, uint64_t seed) {
   constexpr auto kFunction = "tailor_session_set_seed";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
@@ -244,6 +275,28 @@ tailor_status* tailor_executable_run(const tailor_executable* executable, const 
   OutputList out;
   if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
   return tailor::Guarded([&] { return executable->executable->Run(in, out); });
+}
+
+tailor_status* tailor_executable_trim(const tailor_executable* executable) {
+  constexpr auto kFunction = "tailor_executable_trim";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    executable->executable->Trim();
+    return {};
+  });
+}
+
+tailor_status* tailor_executable_counters(const tailor_executable* executable, tailor_executable_counts* out) {
+  constexpr auto kFunction = "tailor_executable_counters";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
+  tailor_executable_counts counts;
+  tailor_executable_counts_init(&counts);
+  auto* failed = tailor::Guarded([&]() -> Failure {
+    ReadCounts(*executable->executable, &counts);
+    return {};
+  });
+  return failed != nullptr ? failed : tailor::WriteInfo(kFunction, counts, out);
 }
 
 tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,

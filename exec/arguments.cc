@@ -131,7 +131,7 @@ bool Overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
 }  // namespace
 
 Arguments::Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream,
-                     const std::vector<int32_t>& apart)
+                     const std::vector<int32_t>& apart, MemoryCounters* counters)
     : signature_(signature),
       stream_(stream),
       dims_(RankSum(signature.inputs) + 2 * RankSum(signature.outputs)),
@@ -144,8 +144,8 @@ Arguments::Arguments(const Program& signature, const Allocator& allocator, Devic
   for (const ProgramTensor& tensor : signature.inputs) {
     in_.push_back({nullptr, next});
     next += tensor.dims.size();
-    copies_.emplace_back(allocator);
-    if (stream != nullptr) device_copies_.emplace_back(stream->memory());
+    copies_.emplace_back(allocator, counters);
+    if (stream != nullptr) device_copies_.emplace_back(stream->memory(), counters);
   }
   for (const ProgramTensor& tensor : signature.outputs) {
     out_.push_back({nullptr, next});
@@ -240,6 +240,15 @@ Failure Arguments::AddDeviceCopy(size_t i, uint64_t bytes) {
   in_[i].data = device_copies_[i].data();
   return {};
 }
+
+void Arguments::FreeCopies() {
+  strided_.clear();
+  uploads_.clear();
+  for (GrowingBuffer& copy : copies_) copy.Free();
+  for (GrowingBuffer& copy : device_copies_) copy.Free();
+}
+
+uint64_t Arguments::copied_bytes() const { return TotalBytes(copies_) + TotalBytes(device_copies_); }
 
 bool Arguments::CopyStrided() {
   if (strided_.empty()) return true;

@@ -47,9 +47,10 @@ class Arguments {
   };
 
   // `stream` is where the program runs, or null on the host. `apart` are outputs that a device program writes outside
-  // of their donated input (Variant::outputs_to_copy). All arguments but `apart` outlive this.
+  // of their donated input (Variant::outputs_to_copy). `counters`, if not null, count the memory of copies. All
+  // arguments but `apart` outlive this.
   Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream = nullptr,
-            const std::vector<int32_t>& apart = {});
+            const std::vector<int32_t>& apart = {}, MemoryCounters* counters = nullptr);
 
   // Set inputs first: outputs may be placed in their memory. Negative dim sizes are rejected here; generated checks
   // verify all others. Errors: INVALID_ARGUMENT naming the tensor, or RESOURCE_EXHAUSTED; the contents are then
@@ -70,6 +71,11 @@ class Arguments {
   void ClearOutputs() {
     for (TensorArg& arg : out_) arg.data = nullptr;
   }
+
+  // Frees the memory of copies. Inputs must be set again.
+  void FreeCopies();
+  // Memory of copies, in bytes.
+  uint64_t copied_bytes() const;
 
   const TensorArg* in() const { return in_.data(); }
   TensorArg* out() { return out_.data(); }

@@ -76,7 +76,7 @@ Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& pr
       program_(program),
       variant_(variant),
       costs_(&CostsForFamily(variant->machine_costs, CpuFamily(cpu), variant->costs)),
-      sessions_(std::make_unique<SessionPool>(*this)) {
+      sessions_(std::make_unique<SessionPool>(*this, runtime_->pool_limits())) {
   constants_.reserve(program.constants.size());
   for (const ProgramConstant& constant : program.constants) {
     constants_.push_back(constant.bytes.empty() ? EmptyTensorData() : constant.bytes.data());
@@ -120,8 +120,9 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   state.context.struct_size = sizeof(RtContext);
   state.context.constants = constants();
   state.context.costs = costs_;
-  state.context.workers =
-      device_ != nullptr ? device_->workers() : static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
+  state.context.workers = device_ != nullptr
+                              ? device_->workers()
+                              : static_cast<int64_t>(std::min<uint64_t>(runtime_->ThreadsFor(threads), kMaxThreads));
   CustomCaller custom(custom_table_, seeds_);
   state.custom = &custom;
   PlanResult result{sizeof(PlanResult), 0, versions};
@@ -148,5 +149,9 @@ Failure Executable::Run(InputList inputs, OutputList outputs) const {
   sessions_->GiveBack(std::move(session));
   return result;
 }
+
+void Executable::Trim() const { sessions_->Clear(); }
+
+size_t Executable::idle_sessions() const { return sessions_->idle(); }
 
 }  // namespace tailor

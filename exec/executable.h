@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/contract/program.h"
+#include "exec/counters.h"
 #include "exec/cpu_features.h"
 #include "exec/custom_operator.h"
 #include "exec/device.h"
@@ -43,6 +44,7 @@ class Executable {
   RunFn run() const { return image_.At<RunFn>(variant_->run_offset); }
   const CustomTable& custom_table() const { return custom_table_; }
   SeedSource& seeds() const { return seeds_; }
+  ExecutableCounters& counters() const { return counters_; }
   PlanFn plan() const { return image_.At<PlanFn>(variant_->plan_offset); }
 
   // Computes rank, dtype and dims of `outputs`, the workspace bytes of a session with `threads` threads, and, if
@@ -50,8 +52,11 @@ class Executable {
   Failure Plan(InputList inputs, OutputList outputs, uint64_t threads, int32_t* versions,
                uint64_t* workspace_bytes) const;
 
-  // Runs once on the caller's thread, with a session borrowed from a fixed-size pool.
+  // Runs once, with a session borrowed from a pool.
   Failure Run(InputList inputs, OutputList outputs) const;
+  // Destroys the idle sessions of the pool.
+  void Trim() const;
+  size_t idle_sessions() const;
 
  private:
   Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant, const CpuId& cpu);
@@ -65,6 +70,7 @@ class Executable {
   std::unique_ptr<DeviceProgram> device_;
   CustomTable custom_table_;
   mutable SeedSource seeds_;
+  mutable ExecutableCounters counters_;
   std::unique_ptr<SessionPool> sessions_;
 };
 

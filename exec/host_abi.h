@@ -53,7 +53,8 @@ struct RtContext {
   uint8_t* workspace;            // 64-byte aligned; null until grown
   uint64_t workspace_bytes;
   // The shape cache: Variant::shape_cache_slots words of host memory, writable by devices too, zeroed at session
-  // creation. Keeps the last symbols and their layout between runs. Word 0 is nonzero once the other words are valid.
+  // creation. Keeps the last symbols and their layout between runs. Word 0 is nonzero once the other words are valid:
+  // generated code sets it to 1 when it computes them; the runtime then changes it to 2 to count the miss.
   int64_t* shape_cache;
   // Degree of parallelism. On the host: the number of scratch slices and the maximum threads of parallel_for; on a
   // device: its multiprocessors.

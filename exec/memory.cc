@@ -29,7 +29,10 @@ void* EmptyTensorData() {
 }
 
 GrowingBuffer::GrowingBuffer(GrowingBuffer&& other) noexcept
-    : allocator_(other.allocator_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : allocator_(other.allocator_),
+      counters_(other.counters_),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 bool GrowingBuffer::Grow(uint64_t bytes) {
   if (bytes <= size_) return true;
@@ -40,6 +43,10 @@ bool GrowingBuffer::Grow(uint64_t bytes) {
   data_ = static_cast<uint8_t*>(data);
   size_ = bytes;
   CountWorkspaceGrowth();
+  if (counters_ != nullptr) {
+    counters_->growths.fetch_add(1, std::memory_order_relaxed);
+    counters_->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
   return true;
 }
 
@@ -50,8 +57,20 @@ void GrowingBuffer::Free() {
   } else {
     std::free(data_);
   }
+  if (counters_ != nullptr) counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
   data_ = nullptr;
   size_ = 0;
+}
+
+uint64_t TotalBytes(const std::vector<GrowingBuffer>& buffers) {
+  uint64_t bytes = 0;
+  for (const GrowingBuffer& buffer : buffers) bytes += buffer.size();
+  return bytes;
+}
+
+void GrowingBuffer::StopCounting() {
+  if (counters_ != nullptr) counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
+  counters_ = nullptr;
 }
 
 }  // namespace tailor

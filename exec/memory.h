@@ -2,8 +2,10 @@
 #ifndef TAILOR_EXEC_MEMORY_H_
 #define TAILOR_EXEC_MEMORY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace tailor {
 
@@ -19,10 +21,19 @@ inline constexpr size_t kBufferAlignment = 64;
 // A non-null address for tensors without elements.
 void* EmptyTensorData();
 
-// Memory that only grows, to exactly the requested size. Every growth counts in Counters::workspace_growths.
+// Counts of the buffers of one executable's sessions.
+struct MemoryCounters {
+  std::atomic<uint64_t> bytes{0};    // that the buffers hold now
+  std::atomic<uint64_t> growths{0};  // since creation
+};
+
+// Memory that only grows until it is freed, to exactly the requested size. Every growth counts in
+// Counters::workspace_growths.
 class GrowingBuffer {
  public:
-  explicit GrowingBuffer(const Allocator& allocator) : allocator_(&allocator) {}
+  // `counters`, if not null, outlives the buffer or its StopCounting.
+  explicit GrowingBuffer(const Allocator& allocator, MemoryCounters* counters = nullptr)
+      : allocator_(&allocator), counters_(counters) {}
   GrowingBuffer(GrowingBuffer&& other) noexcept;
   GrowingBuffer& operator=(GrowingBuffer&&) = delete;
   ~GrowingBuffer() { Free(); }
@@ -31,14 +42,19 @@ class GrowingBuffer {
   bool Grow(uint64_t bytes);
   uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
+  void Free();
+  // The memory leaves the counters' sums.
+  void StopCounting();
 
  private:
-  void Free();
-
   const Allocator* allocator_;
+  MemoryCounters* counters_;
   uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
 };
+
+// Sum of the sizes, in bytes.
+uint64_t TotalBytes(const std::vector<GrowingBuffer>& buffers);
 
 }  // namespace tailor
 

@@ -169,10 +169,10 @@ struct HostExecutorRegion {
 
 // Runs the region on up to `ways` threads. False, having run nothing, if only the caller's thread is available.
 bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
-  if (parallelism.host_for != nullptr) {
+  if (parallelism.executor.parallel_for != nullptr) {
     if (parallelism.generation != ForkGeneration()) return false;
     HostExecutorRegion host(region, ways);
-    parallelism.host_for(parallelism.host_user, HostExecutorRegion::Task, &host, ways);
+    parallelism.executor.parallel_for(parallelism.executor.user, HostExecutorRegion::Task, &host, ways);
     host.Finish();
     return true;
   }

@@ -15,19 +15,16 @@
 #include "exec/interrupt.h"
 #include "exec/memory.h"
 #include "exec/matmul_provider.h"
+#include "exec/runtime.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
 
 // How a session runs kernels in parallel.
 struct Parallelism {
-  // A host's executor: calls task(data, i) for all i in [0, count), and returns when all have returned.
-  using HostFor = void (*)(void* user, void (*task)(void* data, size_t index), void* data, size_t count);
-
   size_t threads = 1;  // maximum, including the caller's
   std::shared_ptr<ThreadTeam> team;
-  HostFor host_for = nullptr;  // if set, replaces the team
-  void* host_user = nullptr;
+  HostExecutor executor;    // if set, replaces the team
   bool sleep = false;       // the team's workers block between regions instead of spinning
   uint64_t generation = 0;  // ForkGeneration when made
 };

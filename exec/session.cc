@@ -10,6 +10,9 @@
 namespace tailor {
 namespace {
 
+// Word 0 of the shape cache: as generated code writes it, and after the miss was counted.
+constexpr int64_t kLayoutComputed = 1, kLayoutCounted = 2;
+
 const RtApi& ApiFor(bool on_device, bool tracing) {
   if (on_device) return tracing ? TracingDeviceRtApi() : DeviceRtApi();
   return tracing ? TracingRtApi() : HostRtApi();
@@ -18,14 +21,16 @@ const RtApi& ApiFor(bool on_device, bool tracing) {
 }  // namespace
 
 Failure Session::Create(const Executable& executable, const Options& options, std::unique_ptr<Session>* out) {
-  const uint64_t threads = std::max<uint64_t>(options.threads, 1);
+  const Runtime& runtime = executable.runtime();
+  const uint64_t threads = runtime.ThreadsFor(options.threads);
   if (threads > kMaxThreads) {
     return {Code::kInvalidArgument,
             "threads is " + std::to_string(threads) + ", at most " + std::to_string(kMaxThreads), ""};
   }
-  Parallelism parallelism{threads, nullptr, options.host_for, options.host_user, options.sleep, ForkGeneration()};
-  if (threads > 1 && options.host_for == nullptr) {
-    parallelism.team = executable.runtime().Team(threads);
+  const HostExecutor& executor = options.executor.parallel_for != nullptr ? options.executor : runtime.executor();
+  Parallelism parallelism{threads, nullptr, executor, options.sleep, ForkGeneration()};
+  if (threads > 1 && executor.parallel_for == nullptr) {
+    parallelism.team = runtime.Team(threads);
     if (parallelism.team == nullptr) {
       return {Code::kResourceExhausted, "the system does not give " + std::to_string(threads) + " threads", ""};
     }
@@ -51,19 +56,21 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       asynchronous_(options.asynchronous),
       stream_(std::move(stream)),
       memory_(stream_ != nullptr ? stream_->memory() : executable.runtime().allocator()),
-      workspace_(memory_),
+      counters_(executable.counters()),
+      workspace_(memory_, &executable.counters().memory()),
       provided_(executable.program().outputs.size()),
       host_shape_cache_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().shape_cache_slots, 1)),
       custom_(executable.custom_table(), executable.seeds()),
       first_(executable.program(), executable.runtime().allocator(), stream_.get(),
-             executable.variant().outputs_to_copy),
+             executable.variant().outputs_to_copy, &executable.counters().memory()),
       second_(executable.program(), executable.runtime().allocator(), stream_.get(),
-              executable.variant().outputs_to_copy) {
-  for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_);
+              executable.variant().outputs_to_copy, &executable.counters().memory()) {
+  MemoryCounters* const counters = &executable.counters().memory();
+  for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_, counters);
   for (size_t i = 0; stream_ != nullptr && options.host_outputs && i < output_buffers_.size(); ++i) {
-    host_outputs_.emplace_back(executable.runtime().allocator());
+    host_outputs_.emplace_back(executable.runtime().allocator(), counters);
   }
-  for (uint64_t i = 0; i < executable.variant().growable_blocks; ++i) blocks_.emplace_back(memory_);
+  for (uint64_t i = 0; i < executable.variant().growable_blocks; ++i) blocks_.emplace_back(memory_, counters);
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
   state_.context.shape_cache = stream_ != nullptr ? stream_->shape_cache() : host_shape_cache_.data();
@@ -94,12 +101,20 @@ Session::~Session() {
 int32_t Session::Execute(Arguments* arguments) {
   state_.arguments = arguments;
   arguments->ClearOutputs();
-  runs_.Add();
+  counters_.BeginRun();
   custom_.BeginRun();
   state_.interrupt.BeginRun();
   const DefaultFloatMode mode;
   const int32_t code = stream_ != nullptr ? ExecuteOnDevice(arguments) : ExecuteOnHost(arguments);
   state_.interrupt.EndRun();
+  if (code != 0) [[unlikely]] {
+    counters_.AddFailedRun();
+    if (WasInterrupted(state_.fault)) counters_.AddCancelledRun();
+  } else if (state_.context.shape_cache[0] == kLayoutComputed) [[unlikely]] {
+    counters_.AddShapeCacheMiss();
+    state_.context.shape_cache[0] = kLayoutCounted;
+  }
+  counters_.EndRun();
   return code;
 }
 
@@ -246,7 +261,10 @@ Failure Session::SetArguments(InputList inputs, OutputList outputs, OutputUse us
 
 Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   state_.fault = {};
-  if (Failure f = SetArguments(inputs, outputs, use); !f.ok()) return f;
+  if (Failure f = SetArguments(inputs, outputs, use); !f.ok()) {
+    counters_.AddRefusedRun();
+    return f;
+  }
   if (Execute(free_) != 0) return RunFailure();
   for (size_t i = 0; i < outputs.size(); ++i) {
     DescribeOutput(i, outputs);
@@ -285,6 +303,27 @@ Failure Session::Bind(InputList inputs, OutputList outputs) {
 Failure Session::BoundFailure() const {
   if (bound_ == nullptr) return {Code::kFailedPrecondition, "no buffers are bound: call tailor_session_bind", ""};
   return RunFailure();
+}
+
+Failure Session::Trim() {
+  if (Failure f = Wait(); !f.ok()) return f;
+  const OnDevice on_device(stream_.get());
+  provided_.assign(provided_.size(), false);
+  // Shape caches of inner programs describe growable blocks.
+  std::fill_n(state_.context.shape_cache, std::max<uint64_t>(executable_.variant().shape_cache_slots, 1), 0);
+  state_.context.workspace = nullptr;
+  state_.context.workspace_bytes = 0;
+  workspace_.Free();
+  for (std::vector<GrowingBuffer>* buffers : {&output_buffers_, &blocks_, &host_outputs_}) {
+    for (GrowingBuffer& buffer : *buffers) buffer.Free();
+  }
+  free_->FreeCopies();
+  return {};
+}
+
+uint64_t Session::memory_bytes() const {
+  return workspace_.size() + TotalBytes(output_buffers_) + TotalBytes(blocks_) + TotalBytes(host_outputs_) +
+         first_.copied_bytes() + second_.copied_bytes();
 }
 
 Failure Session::Reserve(InputList inputs) {

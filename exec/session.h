@@ -20,9 +20,8 @@ namespace tailor {
 class Session {
  public:
   struct Options {
-    uint64_t threads = 1;
-    Parallelism::HostFor host_for = nullptr;
-    void* host_user = nullptr;
+    uint64_t threads = 0;   // 0: the runtime's
+    HostExecutor executor;  // none: the runtime's
     bool copy_strided = false;
     bool sleep = false;
     Tracing::Trace trace = nullptr;
@@ -59,6 +58,12 @@ class Session {
 
   // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
+
+  // Waits for all earlier runs, then frees the workspace, growable blocks, output buffers and copies of inputs, except
+  // copies that belong to bound buffers. On failure, that of Wait, nothing is freed.
+  Failure Trim();
+  // What Trim would free, in bytes, if no buffers were bound.
+  uint64_t memory_bytes() const;
 
   // Returns when all earlier runs are done, with the first fault that their kernels reported. No-op on the host.
   Failure Wait();
@@ -98,7 +103,7 @@ class Session {
   const bool asynchronous_;
   const std::shared_ptr<DeviceStream> stream_;  // null on the host; outlives the memory below
   const Allocator& memory_;                     // device memory, or the host's
-  RunCounter runs_;
+  SessionCounters counters_;
   GrowingBuffer workspace_;
   std::vector<GrowingBuffer> output_buffers_, blocks_;
   std::vector<GrowingBuffer> host_outputs_;  // host copies of provided outputs; empty if these stay on the device

@@ -16,7 +16,7 @@ namespace tailor {
 // May be destroyed on any thread. The executable outlives it.
 struct TakenOutput {
   TakenOutput(std::shared_ptr<DeviceStream> stream, GrowingBuffer memory)
-      : stream(std::move(stream)), memory(std::move(memory)) {}
+      : stream(std::move(stream)), memory(Uncounted(std::move(memory))) {}
   TakenOutput(const TakenOutput&) = delete;
   // Readers may have left device work that still reads this memory, or a copy into it may be in progress.
   ~TakenOutput() {
@@ -29,6 +29,12 @@ struct TakenOutput {
   DType dtype = DType::kInvalid;
   std::vector<int64_t> dims;
   int64_t device = kHostMemory;  // where data is
+
+ private:
+  static GrowingBuffer Uncounted(GrowingBuffer memory) {
+    memory.StopCounting();
+    return memory;
+  }
 };
 
 }  // namespace tailor

@@ -37,6 +37,7 @@ std::vector<std::pair<std::string, std::string>> CallAll(tailor_session* session
       {"tailor_session_follow", Text(tailor_session_follow(session, &event))},
       {"tailor_session_record", Text(tailor_session_record(session, &event))},
       {"tailor_session_reserve", Text(tailor_session_reserve(session, call.inputs.data(), 2))},
+      {"tailor_session_trim", Text(tailor_session_trim(session))},
       {"tailor_session_take_output", Text(tailor_session_take_output(session, 0, nullptr, &taken))},
       {"tailor_session_take_output_versioned",
        Text(tailor_session_take_output_versioned(session, 0, nullptr, &versioned))}};

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
+#include <vector>
 
 #include "tests/api/runtime_fixture.h"
 
@@ -45,6 +48,84 @@ TEST(Runtime, WorkspacesAndOutputsComeFromTheHost) {
   EXPECT_EQ(ledger.live, 2);
   session.reset();
   EXPECT_EQ(ledger.live, 0);
+}
+
+// An executor that records its calls: every index on a thread of its own, twice, and one that does not exist.
+struct RecordingExecutor {
+  std::atomic<int> calls{0};
+  std::atomic<size_t> most{0};
+  bool omits = false;
+
+  static void For(void* user, void (*task)(void*, size_t), void* data, size_t count) {
+    auto& executor = *static_cast<RecordingExecutor*>(user);
+    ++executor.calls;
+    executor.most = std::max<size_t>(executor.most, count);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < 2 * count; ++i) {
+      if (!executor.omits || i % 3 == 0) threads.emplace_back(task, data, i / 2);
+    }
+    task(data, count);
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+TEST(Runtime, ItsExecutorServesSessionsThatHaveNone) {
+  for (const bool omits : {false, true}) {
+    RecordingExecutor executor, own;
+    executor.omits = omits;
+    tailor_runtime_options options;
+    tailor_runtime_options_init(&options);
+    options.parallel_for = RecordingExecutor::For;
+    options.parallel_user = &executor;
+    options.parallel_threads = 3;
+    tailor_runtime* runtime = nullptr;
+    ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+    const ExecutableHandle executable = LoadSample(runtime);
+    tailor_runtime_release(runtime);
+    const auto run = [&](uint64_t threads, RecordingExecutor* own_executor) {
+      tailor_session_options session_options;
+      tailor_session_options_init(&session_options);
+      session_options.threads = threads;
+      if (own_executor != nullptr) session_options.parallel_for = RecordingExecutor::For;
+      session_options.parallel_user = own_executor;
+      const SessionHandle session = MakeSession(executable.get(), &session_options);
+      SampleCall call(1000);
+      EXPECT_EQ(call.Run(session.get()), "OK");
+      call.ExpectResults();
+    };
+    run(1, nullptr);
+    EXPECT_EQ(executor.calls, 0);
+    run(0, &own);
+    EXPECT_EQ(executor.calls, 0);
+    EXPECT_EQ(own.most, 3u);
+    run(0, nullptr);
+    EXPECT_EQ(executor.calls, 2);  // both kernels
+    EXPECT_EQ(executor.most, 3u);
+    run(5, nullptr);
+    EXPECT_EQ(executor.most, 5u);
+    SampleCall call(1000);
+    EXPECT_EQ(Text(tailor_executable_run(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2)), "OK");
+    call.ExpectResults();
+    EXPECT_EQ(executor.calls, 6);
+  }
+}
+
+TEST(Runtime, ItsThreadsServePooledSessions) {
+  tailor_runtime_options options;
+  tailor_runtime_options_init(&options);
+  options.parallel_threads = 3;
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+  const ExecutableHandle executable = LoadSample(runtime);
+  tailor_runtime_release(runtime);
+  SampleCall call(1000);
+  EXPECT_EQ(Text(tailor_executable_run(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2)), "OK");
+  call.ExpectResults();
+  // The workspace has one slice of scratch per thread.
+  tailor_executable_counts counts;
+  tailor_executable_counts_init(&counts);
+  EXPECT_EQ(Text(tailor_executable_counters(executable.get(), &counts)), "OK");
+  EXPECT_EQ(counts.workspace_bytes, 4032 + 3 * kSampleScratchBytes);
 }
 
 TEST(Runtime, HalfAnAllocatorIsRefused) {

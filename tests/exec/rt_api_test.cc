@@ -51,7 +51,7 @@ void For(const Parallelism& parallelism, Seen* seen, int64_t count, int64_t task
 }
 
 Parallelism WithTeam(size_t threads) {
-  return {threads, std::make_shared<ThreadTeam>(threads), nullptr, nullptr, false, ForkGeneration()};
+  return {threads, std::make_shared<ThreadTeam>(threads), {}, false, ForkGeneration()};
 }
 
 // An executor that runs tasks backwards on the caller's thread, and counts.

@@ -14,7 +14,7 @@ namespace {
 TEST(SessionPool, LendsARestingSessionAgain) {
   const Program program = SampleProgram();
   const auto executable = MakeReady(program);
-  SessionPool pool(*executable);
+  SessionPool pool(*executable, {});
   std::unique_ptr<Session> session;
   ASSERT_TRUE(pool.Borrow(&session).ok());
   Session* const first = session.get();
@@ -27,8 +27,8 @@ TEST(SessionPool, LendsARestingSessionAgain) {
 TEST(SessionPool, LendsEachToOneAndMakesMoreThanItKeeps) {
   const Program program = SampleProgram();
   const auto executable = MakeReady(program);
-  SessionPool pool(*executable);
-  std::vector<std::unique_ptr<Session>> lent(SessionPool::kSlots + 3);
+  SessionPool pool(*executable, {});
+  std::vector<std::unique_ptr<Session>> lent(PoolLimits{}.sessions + 3);
   std::set<Session*> distinct;
   for (auto& session : lent) {
     ASSERT_TRUE(pool.Borrow(&session).ok());

@@ -158,6 +158,14 @@ static inline void tailor_product_provider_init(tailor_product_provider* provide
 
 typedef struct tailor_runtime tailor_runtime;
 
+/* An executor of the host. Calls task(task_data, i) for every i in [0, count), in any order, concurrently or serially
+ * on the calling thread, and returns when all calls have returned. Repeated indices run once; indices that a failing
+ * executor omits are run on the calling thread afterwards. It is called on the thread that runs the session, for each
+ * kernel worth parallelizing; calls on that session from within are FAILED_PRECONDITION. Neither side may throw or
+ * unwind through the other. */
+typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
+                                    size_t count);
+
 /* Allocator for the library's own memory (workspaces, outputs); NULL functions mean the C library's. The functions are
  * called on any thread that calls the library, concurrently. `alignment` is a power of two; a NULL from allocate is
  * RESOURCE_EXHAUSTED. `message` is valid during the call. */
@@ -176,6 +184,17 @@ typedef struct tailor_runtime_options {
    * libcublasLt.so.13 or .12, or the library named by the environment variable TAILOR_CUBLASLT; FAILED_PRECONDITION
    * without it. */
   int64_t cublas_lt;
+  /* The executor of all sessions that have none of their own, those of tailor_executable_run included. NULL: these
+   * sessions use threads of the runtime. */
+  tailor_parallel_for parallel_for;
+  void* parallel_user;
+  /* Threads, or parts for the executor, of sessions whose `threads` is 0, those of tailor_executable_run included.
+   * 0: 1, only the caller's thread. */
+  uint64_t parallel_threads;
+  /* What each executable keeps of the sessions of tailor_executable_run between calls. A session that is beyond
+   * pooled_bytes when its call ends is trimmed, as by tailor_session_trim; one beyond pooled_sessions is freed. */
+  uint64_t pooled_sessions; /* 0: 16; at most 4096 */
+  uint64_t pooled_bytes;    /* memory of all idle sessions of an executable; 0: no limit */
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
@@ -392,22 +411,16 @@ TAILOR_API tailor_status* tailor_runtime_register(tailor_runtime* runtime, const
 
 typedef struct tailor_session tailor_session;
 
-/* An executor of the host. Calls task(task_data, i) for every i in [0, count), in any order, concurrently or serially
- * on the calling thread, and returns when all calls have returned. Repeated indices run once; indices that a failing
- * executor omits are run on the calling thread afterwards. It is called on the thread that runs the session, for each
- * kernel worth parallelizing; calls on that session from within are FAILED_PRECONDITION. Neither side may throw or
- * unwind through the other. */
-typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
-                                    size_t count);
-
 /* Trace callback, called before (phase 0) and after (phase 1) each kernel launch of a run, on the calling thread.
  * `launch` is the index of the launch in the order of tailor_executable_describe. */
 typedef void (*tailor_trace)(void* user, int32_t launch, int32_t phase);
 
 typedef struct tailor_session_options {
   uint64_t struct_size;
-  uint64_t threads;                 /* including the caller's; 0 or 1: only the caller's thread */
-  tailor_parallel_for parallel_for; /* if set, replaces own threads; splits work in at most `threads` ways */
+  uint64_t threads;                 /* including the caller's; 1: only the caller's thread; 0: the runtime's
+                                     * parallel_threads, 1 unless set */
+  tailor_parallel_for parallel_for; /* if set, replaces own threads; splits work in at most `threads` ways. NULL: the
+                                     * runtime's, if it has one */
   void* parallel_user;
   int32_t copy_strided; /* 1: accept inputs in host memory with any strides, also negative or zero, and copy them */
   int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they first spin for about 1 ms */
@@ -500,6 +513,11 @@ TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session)
  * DEADLINE_EXCEEDED; 0: no limit. Errors: INVALID_ARGUMENT for a negative timeout. */
 TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns);
 
+/* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
+ * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
+ * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
+TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
+
 /* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
  * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an
  * executable have one seed, drawn from the system at load, and are numbered together. No effect on other programs. */
@@ -537,12 +555,16 @@ TAILOR_API tailor_status* tailor_session_take_output_versioned(tailor_session* s
 TAILOR_API tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,
                                                 size_t input_count, tailor_tensor* outputs, size_t output_count);
 
+/* Frees the idle sessions that tailor_executable_run keeps. Sessions that the caller created are not affected.
+ * Thread-safe. */
+TAILOR_API tailor_status* tailor_executable_trim(const tailor_executable* executable);
+
 /* ---- Plan: shapes and memory without running ------------------------------------------------- */
 
 typedef struct tailor_plan_info {
   uint64_t struct_size;
   uint64_t workspace_bytes; /* for a session with `threads` threads */
-  uint64_t threads;         /* in: as in tailor_session_options */
+  uint64_t threads;         /* in: as in tailor_session_options; _init sets 1 */
   uint64_t data_dependent;  /* 1: some dim sizes are data-dependent, so runs allocate beyond workspace_bytes as
                              * needed */
   uint64_t kernels;         /* distinct kernels of the program in use */
@@ -564,7 +586,35 @@ TAILOR_API tailor_status* tailor_executable_plan(const tailor_executable* execut
                                                  size_t input_count, tailor_tensor* outputs, size_t output_count,
                                                  tailor_plan_info* info);
 
-/* ---- Counters: process-wide, for tests of "no growth" ----------------------------------------- */
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+/* Counters of one executable, summed over its sessions, including those that ended. The comments name the Prometheus
+ * metric: names in _total are counters, others gauges. */
+typedef struct tailor_executable_counts {
+  uint64_t struct_size;
+  uint64_t runs;             /* tailor_runs_total: begun, or refused for their arguments */
+  uint64_t failed_runs;      /* tailor_failed_runs_total: returned an error, cancelled ones included */
+  uint64_t cancelled_runs;   /* tailor_cancelled_runs_total: cancelled, or beyond their deadline */
+  uint64_t runs_in_progress; /* tailor_runs_in_progress: asynchronous runs only until they return */
+  uint64_t sessions;         /* tailor_sessions: those that exist, pooled ones included */
+  uint64_t pooled_sessions;  /* tailor_pooled_sessions: idle ones, kept for tailor_executable_run */
+  uint64_t workspace_bytes;  /* tailor_workspace_bytes: memory that the sessions hold now: workspaces, growable blocks,
+                              * output buffers not taken, copies of inputs; on the host and on the device */
+  uint64_t constants_bytes;  /* tailor_constants_bytes */
+  uint64_t shape_cache_misses; /* tailor_shape_cache_misses_total: runs that computed sizes, versions and layout,
+                                * because their shapes differ from the session's previous ones */
+  uint64_t workspace_growths;  /* tailor_workspace_growths_total: allocations of the memory in workspace_bytes */
+} tailor_executable_counts;
+
+static inline void tailor_executable_counts_init(tailor_executable_counts* counts) {
+  memset(counts, 0, sizeof(*counts));
+  counts->struct_size = sizeof(*counts);
+}
+/* Thread-safe. Does not wait for runs in progress and costs them nothing; their counts may lag by one. */
+TAILOR_API tailor_status* tailor_executable_counters(const tailor_executable* executable,
+                                                     tailor_executable_counts* out);
+
+/* Process-wide counters, for tests of "no growth". */
 
 typedef struct tailor_counters {
   uint64_t struct_size;

@@ -109,8 +109,7 @@ int32_t Session::Execute(Arguments* arguments) {
   state_.interrupt.EndRun();
   if (code != 0) [[unlikely]] {
     counters_.AddFailedRun();
-    const Fault::Kind kind = state_.fault.kind;
-    if (kind == Fault::Kind::kCancelled || kind == Fault::Kind::kDeadline) counters_.AddCancelledRun();
+    if (WasInterrupted(state_.fault)) counters_.AddCancelledRun();
   } else if (state_.context.shape_cache[0] == kLayoutComputed) [[unlikely]] {
     counters_.AddShapeCacheMiss();
     state_.context.shape_cache[0] = kLayoutCounted;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -155,21 +156,28 @@ void PrintTimes(const BenchReport& report) {
   }
 }
 
+std::string PercentText(double percent) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f%%", percent);
+  return text;
+}
+
 std::string Shortened(const std::string& text) {
   return text.size() <= kVersionColumns ? text : text.substr(0, kVersionColumns - 3) + "...";
 }
 
-void PrintKernels(const ModelTrace& trace) {
+// The kernels of a traced model; `caption` is empty or names the model.
+void PrintKernels(const ModelTrace& trace, const std::string& caption) {
   const std::vector<KernelTime> times = KernelTimes(trace);
   int64_t total = 0;
   for (const KernelTime& time : times) total += time.nanoseconds;
-  Table table({"kernel", "version", "launches", "mean", "time", "share"}, 2);
+  Table table({caption.empty() ? "kernel" : "kernel of " + caption, "version", "launches", "mean", "time", "share"}, 2);
   for (size_t i = 0; i < std::min(times.size(), kKernelRows); ++i) {
     const double seconds = Seconds(times[i].nanoseconds);
     const double share =
         100.0 * static_cast<double>(times[i].nanoseconds) / static_cast<double>(std::max<int64_t>(total, 1));
     table.Add({Shortened(times[i].kernel), Shortened(times[i].version), std::to_string(times[i].launches),
-               TimeText(seconds / static_cast<double>(times[i].launches)), TimeText(seconds), NumberText(share) + "%"});
+               TimeText(seconds / static_cast<double>(times[i].launches)), TimeText(seconds), PercentText(share)});
   }
   std::cout << "\n";
   table.Print();
@@ -210,7 +218,9 @@ json ModelJson(const BenchReport& report, size_t index) {
 void PrintTables(const BenchReport& report) {
   PrintHead(report);
   PrintTimes(report);
-  for (const ModelTrace& trace : report.traces) PrintKernels(trace);
+  for (size_t i = 0; i < report.traces.size(); ++i) {
+    PrintKernels(report.traces[i], report.traces.size() > 1 ? ModelName(report, i) : "");
+  }
   if (!report.traces.empty())
     std::cout << "\ntrace of " << Plural(report.traces[0].runs.size(), "run") << ": " << report.arguments.trace << "\n";
 }

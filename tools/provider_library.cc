@@ -2,14 +2,12 @@
 
 #include <dlfcn.h>
 
-#include <stdexcept>
-
 namespace tailor {
 
 const tailor_product_provider* LoadProvider(const std::string& name) {
   void* library = dlopen(("libtailor_" + name + ".so").c_str(), RTLD_NOW | RTLD_NODELETE);
   void* function = library != nullptr ? dlsym(library, ("tailor_" + name + "_product_provider").c_str()) : nullptr;
-  if (function == nullptr) throw std::runtime_error("no matmul provider " + name + ": " + dlerror());
+  if (function == nullptr) throw NoProvider("no matmul provider " + name + ": " + dlerror());
   return reinterpret_cast<const tailor_product_provider* (*)()>(function)();
 }
 

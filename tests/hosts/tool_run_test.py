@@ -64,7 +64,8 @@ class RunTest(ToolCase):
         onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y])), self.path / "m.onnx")
         out = self.succeed("run", "m.onnx", "x=1x3xf32=-1,2,-3", "--values", 9)
         self.assertEqual(out, "y=1x3xf32=0,2,0\n")
-        self.refuse(STATUS, "batch", "run", "m.onnx", "--dim", "batch=1..2", "--target", "z80")
+        self.refuse(STATUS, 'unknown CPU target "z80"', "run", "m.onnx", "--target", "z80")
+        self.refuse(USAGE, "batch is 3, must be in [1, 2]", "run", "m.onnx", "--dim", "batch=1..2", "--dims", "batch=3")
         self.refuse(USAGE, "only artifacts are signed", "run", "m.onnx", "--public-key", "k.pub")
         self.assertEqual(sorted(p.name for p in self.path.iterdir()), ["graph.txt", "m.onnx"])
 

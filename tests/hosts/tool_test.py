@@ -33,7 +33,7 @@ class ToolTest(ToolCase):
         options = ("--dim", "batch=1..4", "--dim", "width=2*batch + 1", "--fixed", "axes=@axes.npy")
         self.succeed("compile", "m.onnx", "--target", "host", *options)
         np.save(self.path / "x.npy", np.ones((2, 5), np.float32))
-        code, out, _ = self.run_tool("run", "m.tlr", "--input", "x=@x.npy")
+        code, out, _ = self.run_tool("run", "--values", 64, "m.tlr", "--input", "x=@x.npy")
         self.assertEqual(code, 0)
         self.assertIn("2xf32=5,5", out)
         code, out, _ = self.run_tool("import", "m.onnx", "--text", *options)

@@ -13,9 +13,9 @@ from tool_case import FAKE_CUDA, FILE, INTERRUPTED, TOOL, USAGE, ToolCase
 COMMANDS = {"compile", "run", "bench", "inspect", "import", "facts", "keygen", "sign", "verify", "devices", "tune",
             "completion"}
 # So many matmuls that compiling takes a second.
-SLOW = ("graph @slow(" + ", ".join(f"%x{i}: f32[A, {i + 40}], %w{i}: f32[{i + 40}, B]" for i in range(40)) + ") {\n" +
-        "".join(f"  %y{i} = dot %x{i}, %w{i}\n  %z{i} = tanh %y{i}\n" for i in range(40)) + "  return " +
-        ", ".join(f'"z{i}" = %z{i}' for i in range(40)) + "\n}\n")
+SLOW = ("graph @slow(" + ", ".join(f"%x{i}: f32[A, {i + 40}], %w{i}: f32[{i + 40}, B]" for i in range(24)) + ") {\n" +
+        "".join(f"  %y{i} = dot %x{i}, %w{i}\n  %z{i} = tanh %y{i}\n" for i in range(24)) + "  return " +
+        ", ".join(f'"z{i}" = %z{i}' for i in range(24)) + "\n}\n")
 
 
 class TextsTest(ToolCase):
@@ -89,7 +89,9 @@ class TextsTest(ToolCase):
             self.skipTest("neither mandoc nor groff is installed")
         for checker in checkers:
             done = subprocess.run([*checker, *pages], capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), checker)
+            # Pages have no date: the same sources give the same bytes.
+            said = [line for line in (done.stdout + done.stderr).splitlines() if "missing date" not in line]
+            self.assertEqual(said, [], checker)
 
     def test_ctrl_c_leaves_no_file(self):
         (self.path / "slow.txt").write_text(SLOW)
@@ -115,9 +117,8 @@ class TextsTest(ToolCase):
             self.assertEqual((tool.returncode, out, err), (INTERRUPTED, "", "tailor: CANCELLED: interrupted\n"))
 
     def test_a_terminal_shows_progress_and_clears_it(self):
-        (self.path / "slow.txt").write_text(SLOW)
         terminal, end = pty.openpty()
-        done = subprocess.run([TOOL, "compile", "slow.txt", "--target", "host"], cwd=self.path, stdout=subprocess.PIPE,
+        done = subprocess.run([TOOL, "compile", "graph.txt", "--target", "host"], cwd=self.path, stdout=subprocess.PIPE,
                               stderr=end, text=True)
         os.close(end)
         shown = os.read(terminal, 1 << 20).decode()
@@ -125,7 +126,7 @@ class TextsTest(ToolCase):
         self.assertEqual(done.returncode, 0)
         self.assertRegex(shown, r"\[#* *\] +\d+% ")
         self.assertTrue(shown.endswith("\r\033[K"))
-        self.assertRegex(done.stdout, r"^slow.tlr  [0-9.]+ KiB, constants 0 B, x86-64-v\d [0-9.]+ KiB  \([0-9.]+ m?s\)\n$")
+        self.assertRegex(done.stdout, r"^graph.tlr  [0-9.]+ KiB, constants 0 B, x86-64-v\d [0-9.]+ KiB  \([0-9.]+ m?s\)\n$")
 
     def test_a_failed_write_leaves_no_temporary_file(self):
         self.compile()

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tools/handles.h"
+#include "tools/provider_library.h"
 
 namespace tailor {
 namespace {
@@ -35,7 +36,7 @@ const char* StatusName(int32_t code) {
       return "CANCELLED";
     case TAILOR_INVALID_ARGUMENT:
       return "INVALID_ARGUMENT";
-    case 4:
+    case TAILOR_DEADLINE_EXCEEDED:
       return "DEADLINE_EXCEEDED";
     case TAILOR_NOT_FOUND:
       return "NOT_FOUND";
@@ -66,6 +67,8 @@ int ReportFailure() {
     return Report(failure.code, failure.what(), kExitFile);
   } catch (const StatusError& failure) {
     return Report(failure.code(), failure.what(), failure.code() == TAILOR_NOT_FOUND ? kExitFile : kExitStatus);
+  } catch (const NoProvider& failure) {
+    return Report(TAILOR_NOT_FOUND, failure.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
     return Report(TAILOR_RESOURCE_EXHAUSTED, "out of memory", kExitStatus);
   } catch (const std::exception& failure) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the declarations of tailor-sys from the C headers; with --check, fails if they differ."""
+"""Writes the declarations of tailor-sys and the versions of the crates from the C headers; with --check, fails if they
+differ."""
 
 import re
 import sys
@@ -128,6 +129,9 @@ def module(header, library):
     numbers = re.findall(r"typedef (\w+) (\w+);", text)
     pointers = re.findall(r"typedef (\w+) \(\*(\w+)\)\(([^;]*)\);", text, re.S)
     functions = re.findall(r"TAILOR_API ([^;(]*?)(\w+)\(([^;]*)\);", text, re.S)
+    names = [name for _, name, _ in functions]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        sys.exit(f"{header} declares {', '.join(sorted(repeated))} more than once")
 
     types = [f"pub type {name} = {rust_type(kind)};\n" for kind, name in numbers]
     types += [f"pub type {name} = {function_type(result, parameters)};\n" for result, name, parameters in pointers]
@@ -162,10 +166,26 @@ def head(header, body):
     return "".join(lines) + "\n"
 
 
+def manifest(path, version):
+    """A Cargo.toml with the version of the headers."""
+    text = re.sub(r'^version = "[^"]*"', f'version = "{version}"', path.read_text(), count=1, flags=re.M)
+    return re.sub(r'version = "=[^"]*"', f'version = "={version}"', text)
+
+
+def generated():
+    """The files, and what belongs into them."""
+    defined = dict(re.findall(r"#define TAILOR_VERSION_(\w+) (\d+)", (ROOT / "api/include/tailor/version.h").read_text()))
+    version = ".".join(defined[part] for part in ("MAJOR", "MINOR", "PATCH"))
+    for crate in ("tailor-sys", "tailor"):
+        path = CRATE.parent / crate / "Cargo.toml"
+        yield path, manifest(path, version)
+    for name, header, library in MODULES:
+        yield CRATE / "src" / f"{name}.rs", module(header, library)
+
+
 def main():
     stale = []
-    for name, header, library in MODULES:
-        path, text = CRATE / "src" / f"{name}.rs", module(header, library)
+    for path, text in generated():
         if path.exists() and path.read_text() == text:
             continue
         if "--check" in sys.argv:

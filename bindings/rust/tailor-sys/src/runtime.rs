@@ -443,6 +443,7 @@ extern "C" {
         node_size: usize,
     ) -> *mut tailor_status;
     pub fn tailor_version() -> *const c_char;
+    pub fn tailor_version_number() -> i32;
     pub fn tailor_cpu_features() -> *const c_char;
     pub fn tailor_runtime_create(
         options: *const tailor_runtime_options,

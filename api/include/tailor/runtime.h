@@ -199,6 +199,9 @@ typedef struct tailor_runtime_options {
    * pooled_bytes when its call ends is trimmed, as by tailor_session_trim; one beyond pooled_sessions is freed. */
   uint64_t pooled_sessions; /* 0: 16; at most 4096 */
   uint64_t pooled_bytes;    /* memory of all idle sessions of an executable; 0: no limit */
+  /* 1: loading appends the generated functions, named by graph, kernel and version, to /tmp/perf-<process>.map, where
+   * Linux's perf looks for them. `log` gets a warning if it cannot be written. */
+  int64_t perf_map;
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {

@@ -76,6 +76,8 @@ Failure ReadPoolLimits(const tailor_runtime_options& options, tailor::PoolLimits
 
 const char* tailor_version(void) { return TAILOR_VERSION; }
 
+int32_t tailor_version_number(void) { return TAILOR_VERSION_NUMBER; }
+
 const char* tailor_cpu_features(void) {
   try {
     static const std::string text = CpuFeaturesText();

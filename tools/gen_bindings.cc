@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
                                  {"api/include/tailor/hpp/ops.hpp", tailor::CppOps},
                                  {"api/include/tailor/hpp/ops_inline.hpp", tailor::CppOpsInline},
                                  {"bindings/python/tailor/_ops.py", tailor::PythonOps},
-                                 {"bindings/rust/src/graph/ops.rs", tailor::RustOps},
+                                 {"bindings/rust/tailor/src/graph/ops.rs", tailor::RustOps},
                                  {"bindings/go/graph/ops.go", tailor::GoOps},
                                  {"docs/ops.md", tailor::OpReference}});
 }

@@ -14,9 +14,9 @@
  *    returns; until then other calls are FAILED_PRECONDITION. A call that begins after the free is undefined, so
  *    threads that share a handle must agree on who releases it, after the last calls of the others. If another thread
  *    releases it at the very end of a call, the handle's memory may leak.
- *  - Structs that cross the boundary begin with struct_size and only ever grow. Their `_init` function, compiled into
- *    the caller, sets the caller's size and the defaults; other languages do the same. A NULL options pointer means the
- *    defaults.
+ *  - Structs that cross the boundary begin with struct_size and only ever grow; the few without it are frozen
+ *    (docs/abi.md). Their `_init` function, compiled into the caller, sets the caller's size and the defaults; other
+ *    languages do the same. A NULL options pointer means the defaults.
  *  - Strings in are UTF-8 with a length in bytes; SIZE_MAX means NUL-terminated. Strings out are NUL-terminated and
  *    borrowed from the handle that returned them.
  *  - Callbacks must not throw or unwind. Their calls on the session or graph of the enclosing call are refused as
@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "tailor/version.h"
 
 #if defined(__GNUC__)
 #define TAILOR_API __attribute__((visibility("default")))
@@ -108,6 +110,8 @@ static inline void tailor_tensor_init(tailor_tensor* tensor) {
 
 /* The library's version, "0.1.0". Borrowed, static. */
 TAILOR_API const char* tailor_version(void);
+/* The library's TAILOR_VERSION_NUMBER: 100 is 0.1.0. */
+TAILOR_API int32_t tailor_version_number(void);
 /* "x86-64-v3; uses: ...; cannot use: ...": the level of this machine's CPU, and the CPU features that the library uses
  * or cannot use, with reasons. Borrowed, static. */
 TAILOR_API const char* tailor_cpu_features(void);
@@ -351,6 +355,7 @@ TAILOR_API tailor_status* tailor_artifact_describe(const char* path, size_t path
 
 /* ---- Custom operators: functions of the host, called by programs ------------------------------ */
 
+/* An argument of a custom operator. Frozen (docs/abi.md). */
 typedef struct tailor_custom_tensor {
   void* data; /* in the device's memory on CUDA; of results to be written. Arbitrary without elements */
   const int64_t* dims;
@@ -525,6 +530,11 @@ TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session)
 /* Later runs that take longer than `timeout_ns` nanoseconds are interrupted like cancelled ones, and return
  * DEADLINE_EXCEEDED; 0: no limit. Errors: INVALID_ARGUMENT for a negative timeout. */
 TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns);
+/* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
+ * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
+ * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
+TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
+
 /* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
  * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
  * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */

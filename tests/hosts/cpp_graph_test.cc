@@ -74,6 +74,7 @@ struct CanCompare<
 // Comparisons are methods, and handles are moved; executables are shared.
 static_assert(!CanCompare<Value>::value && !CanCompare<Dim>::value && !std::is_convertible_v<Value, bool>);
 static_assert(!std::is_copy_constructible_v<Graph> && !std::is_copy_constructible_v<Session>);
+static_assert(!std::is_copy_constructible_v<Outputs> && std::is_nothrow_move_constructible_v<Outputs>);
 static_assert(!std::is_copy_constructible_v<tailor::Runtime> && !std::is_copy_constructible_v<tailor::Tensor>);
 static_assert(std::is_copy_constructible_v<Executable> && std::is_nothrow_move_constructible_v<Executable>);
 

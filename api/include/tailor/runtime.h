@@ -538,11 +538,6 @@ TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, in
  * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
 TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
 
-/* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
- * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
- * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
-TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
-
 /* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
  * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an
  * executable have one seed, drawn from the system at load, and are numbered together. No effect on other programs. */

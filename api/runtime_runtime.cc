@@ -118,7 +118,8 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
                                            std::move(cublas_lt),
                                            {read.parallel_for, read.parallel_user},
                                            read.parallel_threads,
-                                           pool};
+                                           pool,
+                                           read.perf_map != 0};
     *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
     return {};
   });

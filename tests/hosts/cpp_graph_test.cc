@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tailor/tailor.hpp"
@@ -61,6 +63,20 @@ std::vector<float> FirstOutput(const Executable& executable, const std::vector<t
   Session session = executable.session().value();
   return session.run(inputs).value().copy<float>(0).value();
 }
+
+template <typename T, typename = void>
+struct CanCompare : std::false_type {};
+template <typename T>
+struct CanCompare<
+    T, std::void_t<decltype(std::declval<T>() == std::declval<T>() || std::declval<T>() < std::declval<T>())>>
+    : std::true_type {};
+
+// Comparisons are methods, and handles are moved; executables are shared.
+static_assert(!CanCompare<Value>::value && !CanCompare<Dim>::value && !std::is_convertible_v<Value, bool>);
+static_assert(!std::is_copy_constructible_v<Graph> && !std::is_copy_constructible_v<Session>);
+static_assert(!std::is_copy_constructible_v<Outputs> && std::is_nothrow_move_constructible_v<Outputs>);
+static_assert(!std::is_copy_constructible_v<tailor::Runtime> && !std::is_copy_constructible_v<tailor::Tensor>);
+static_assert(std::is_copy_constructible_v<Executable> && std::is_nothrow_move_constructible_v<Executable>);
 
 TEST(CppGraph, DimsAreCanonicalExpressions) {
   Graph graph("test");

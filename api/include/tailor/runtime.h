@@ -199,6 +199,9 @@ typedef struct tailor_runtime_options {
    * pooled_bytes when its call ends is trimmed, as by tailor_session_trim; one beyond pooled_sessions is freed. */
   uint64_t pooled_sessions; /* 0: 16; at most 4096 */
   uint64_t pooled_bytes;    /* memory of all idle sessions of an executable; 0: no limit */
+  /* 1: loading appends the generated functions, named by graph, kernel and version, to /tmp/perf-<process>.map, where
+   * Linux's perf looks for them. `log` gets a warning if it cannot be written. */
+  int64_t perf_map;
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
@@ -530,11 +533,6 @@ TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session)
 /* Later runs that take longer than `timeout_ns` nanoseconds are interrupted like cancelled ones, and return
  * DEADLINE_EXCEEDED; 0: no limit. Errors: INVALID_ARGUMENT for a negative timeout. */
 TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns);
-
-/* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
- * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
- * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
-TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
 
 /* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
  * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an

@@ -114,8 +114,12 @@ struct ManagedTensor {
 // The outputs of one run, in memory of the session, which they keep. The session's next run (or bind, reserve, trim)
 // ends them: from then on every call here is FAILED_PRECONDITION, and spans got before must not be used. Outputs
 // that have to stay are taken (`take`), copied (`copy`), or written to the caller's memory (Session::run_into).
+// Move-only.
 class Outputs {
  public:
+  Outputs(Outputs&&) noexcept = default;
+  Outputs& operator=(Outputs&&) noexcept = default;
+
   std::size_t size() const { return raw_.size(); }
   // The index of the output of this name; NOT_FOUND.
   Result<std::size_t> index_of(std::string_view name) const {
@@ -238,6 +242,9 @@ class Outputs {
 // Workspace and threads for one stream of runs; one call at a time, others are FAILED_PRECONDITION. Move-only.
 class Session {
  public:
+  Session(Session&&) noexcept = default;
+  Session& operator=(Session&&) noexcept = default;
+
   static Result<Session> create(const Executable& executable, const SessionOptions& options = {}) {
     Result<std::vector<TensorInfo>> outputs = executable.outputs();
     if (!outputs) return outputs.error();

@@ -113,8 +113,8 @@ def main():
     assert succeeded(cargo(running, "run", **pkg_config)) == "0.1.0\n"
 
     # Errors say what to do.
-    refused(cargo(running, "build", PKG_CONFIG_LIBDIR="/nowhere"), "libtailor_runtime.so of version 0.1.0 or later was not found",
-            "Set TAILOR_LIBRARY_DIR", "--atleast-version=0.1.0 tailor-runtime")
+    refused(cargo(running, "build", PKG_CONFIG_LIBDIR="/nowhere"),
+            "libtailor_runtime.so of version 0.1.0 or later was not found", "Set TAILOR_LIBRARY_DIR", "--atleast-version=0.1.0 tailor-runtime")
     refused(cargo(running, "build", PKG_CONFIG_PATH=write_pkg_config(LIBRARIES, "0.0.9")), "of version 0.1.0 or later")
     refused(cargo(running, "build", PKG_CONFIG="/no/pkg-config"), "/no/pkg-config", "No such file")
     refused(cargo(running, "build", TAILOR_LIBRARY_DIR="/nowhere"), "TAILOR_LIBRARY_DIR is /nowhere",

@@ -105,7 +105,8 @@ def defaults(name, body):
 
 
 def opaque(name):
-    return f"\n#[repr(C)]\npub struct {name} {{\n    _private: [u8; 0],\n    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}}\n"
+    return (f"\n#[repr(C)]\npub struct {name} {{\n    _private: [u8; 0],\n"
+            f"    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}}\n")
 
 
 def function(result, name, parameters):
@@ -146,7 +147,8 @@ def module(header, library):
     if library == "tailor_runtime":
         linked = ('#[cfg_attr(not(feature = "static"), link(name = "tailor_runtime"))]\n'
                   '#[cfg_attr(feature = "static", link(name = "tailor_runtime", kind = "static"))]')
-    body = "".join(constants) + ("\n" if constants else "") + "".join(types) + f"\n{linked}\nextern \"C\" {{\n{declared}}}\n"
+    body = "".join(constants) + ("\n" if constants else "") + "".join(types)
+    body += f"\n{linked}\nextern \"C\" {{\n{declared}}}\n"
     return head(header, body) + body
 
 
@@ -174,7 +176,8 @@ def manifest(path, version):
 
 def generated():
     """The files, and what belongs into them."""
-    defined = dict(re.findall(r"#define TAILOR_VERSION_(\w+) (\d+)", (ROOT / "api/include/tailor/version.h").read_text()))
+    header = (ROOT / "api/include/tailor/version.h").read_text()
+    defined = dict(re.findall(r"#define TAILOR_VERSION_(\w+) (\d+)", header))
     version = ".".join(defined[part] for part in ("MAJOR", "MINOR", "PATCH"))
     for crate in ("tailor-sys", "tailor"):
         path = CRATE.parent / crate / "Cargo.toml"

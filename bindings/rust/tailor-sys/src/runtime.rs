@@ -152,6 +152,7 @@ pub struct tailor_runtime_options {
     pub parallel_threads: u64,
     pub pooled_sessions: u64,
     pub pooled_bytes: u64,
+    pub perf_map: i64,
 }
 
 impl Default for tailor_runtime_options {
@@ -557,7 +558,6 @@ extern "C" {
     pub fn tailor_session_cancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_uncancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_timeout(session: *mut tailor_session, timeout_ns: i64) -> *mut tailor_status;
-    pub fn tailor_session_trim(session: *mut tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_seed(session: *mut tailor_session, seed: u64) -> *mut tailor_status;
     pub fn tailor_tensor_from_dlpack(
         executable: *const tailor_executable,

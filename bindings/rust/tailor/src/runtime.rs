@@ -87,6 +87,9 @@ pub struct RuntimeOptions<'a> {
     pub pooled_bytes: u64,
     /// On GPUs cuBLASLt computes the matmuls that are offered; `FAILED_PRECONDITION` if the library is not there.
     pub cublas_lt: bool,
+    /// Loading appends the generated functions, with their names, to `/tmp/perf-<process>.map`, where Linux's `perf` looks for
+    /// them.
+    pub perf_map: bool,
 }
 
 impl fmt::Debug for RuntimeOptions<'_> {
@@ -153,6 +156,7 @@ impl Runtime {
             product_choice: options.product_choice.map_or(ptr::null(), |_| choice.as_ptr() as *const c_char),
             product_choice_size: choice.len() as u64,
             cublas_lt: options.cublas_lt.into(),
+            perf_map: options.perf_map.into(),
             parallel_threads: options.parallel_threads,
             pooled_sessions: options.pooled_sessions,
             pooled_bytes: options.pooled_bytes,

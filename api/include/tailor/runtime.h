@@ -533,6 +533,10 @@ TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session)
 /* Later runs that take longer than `timeout_ns` nanoseconds are interrupted like cancelled ones, and return
  * DEADLINE_EXCEEDED; 0: no limit. Errors: INVALID_ARGUMENT for a negative timeout. */
 TAILOR_API tailor_status* tailor_session_set_timeout(tailor_session* session, int64_t timeout_ns);
+/* Frees the session's workspace, growable blocks, output buffers and copies of inputs; the next run allocates again.
+ * Outputs that the library provided are no longer valid, except those taken; bound buffers stay bound, and keep their
+ * copies. Waits for the session's runs first. Errors: those of tailor_session_wait; then nothing is freed. */
+TAILOR_API tailor_status* tailor_session_trim(tailor_session* session);
 
 /* Random operators of the session's later runs compute from `seed`; the runs are numbered from 0. Equal seed and number
  * give equal results, on every device and with any number of threads. Without a seed the runs of all sessions of an

@@ -558,6 +558,7 @@ extern "C" {
     pub fn tailor_session_cancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_uncancel(session: *const tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_timeout(session: *mut tailor_session, timeout_ns: i64) -> *mut tailor_status;
+    pub fn tailor_session_trim(session: *mut tailor_session) -> *mut tailor_status;
     pub fn tailor_session_set_seed(session: *mut tailor_session, seed: u64) -> *mut tailor_status;
     pub fn tailor_tensor_from_dlpack(
         executable: *const tailor_executable,

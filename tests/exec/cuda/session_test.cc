@@ -420,11 +420,11 @@ TEST_F(CudaSessionTest, ExecutablesLendSessions) {
 
 TEST_F(CudaSessionTest, LaunchesAreTraced) {
   std::string seen;
-  Make({.trace =
-            [](void* user, int32_t launch, int32_t phase) {
-              *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
-            },
-        .trace_user = &seen});
+  Make({.tracing = {.phases =
+                        [](void* user, int32_t launch, int32_t phase) {
+                          *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
+                        },
+                    .phases_user = &seen}});
   SampleBuffers b(5);
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(seen, "0(0)1(1)2(2)");

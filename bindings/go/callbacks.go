@@ -15,7 +15,22 @@ import (
 
 //export tailorParallelFor
 func tailorParallelFor(user C.uintptr_t, task, data unsafe.Pointer, count C.size_t) {
-	cgo.Handle(user).Value().(*executor).run(task, data, int(count))
+	cgo.Handle(user).Value().(*callbacks).run(task, data, int(count))
+}
+
+//export tailorTrace
+func tailorTrace(user C.uintptr_t, launch, phase C.int32_t) {
+	cgo.Handle(user).Value().(*callbacks).traced(TraceEvent{int(launch), phase != 0})
+}
+
+//export tailorLog
+func tailorLog(user C.uintptr_t, level C.int32_t, message *C.char) {
+	cgo.Handle(user).Value().(*runtimeCallbacks).logged(LogLevel(level), C.GoString(message))
+}
+
+//export tailorTakeText
+func tailorTakeText(user C.uintptr_t, data unsafe.Pointer, size C.size_t) {
+	*cgo.Handle(user).Value().(*string) = string(unsafe.Slice((*byte)(data), int(size)))
 }
 
 //export tailorCustomFunction
@@ -33,7 +48,9 @@ func tailorCustomWorkspace(op C.uintptr_t, call unsafe.Pointer, bytes *C.uint64_
 	return C.int32_t(code)
 }
 
-//export tailorCustomReleased
-func tailorCustomReleased(op C.uintptr_t) {
-	cgo.Handle(op).Delete()
+// Of a handle that C code does not use any more.
+//
+//export tailorReleased
+func tailorReleased(handle C.uintptr_t) {
+	cgo.Handle(handle).Delete()
 }

@@ -1,3 +1,3 @@
-module tailor
+module tailor.internal/tailor
 
 go 1.19

@@ -6,7 +6,7 @@ package tailor
 
 extern int32_t tailorCustomFunction(uintptr_t op, void* call);
 extern int32_t tailorCustomWorkspace(uintptr_t op, void* call, uint64_t* bytes);
-extern void tailorCustomReleased(uintptr_t op);
+extern void tailorReleased(uintptr_t handle);
 
 static int32_t call_function(void* op, const tailor_custom_call* call) {
 	return tailorCustomFunction((uintptr_t)op, (void*)call);
@@ -14,7 +14,18 @@ static int32_t call_function(void* op, const tailor_custom_call* call) {
 static int32_t call_workspace(void* op, const tailor_custom_call* call, uint64_t* bytes) {
 	return tailorCustomWorkspace((uintptr_t)op, (void*)call, bytes);
 }
-static void call_released(void* op) { tailorCustomReleased((uintptr_t)op); }
+static void call_released(void* op) { tailorReleased((uintptr_t)op); }
+
+extern void tailorLog(uintptr_t callbacks, int32_t level, char* message);
+static void call_log(void* user, int32_t level, const char* message) {
+	tailorLog((uintptr_t)user, level, (char*)message);
+}
+static tailor_status* create_runtime(tailor_runtime_options options, uintptr_t callbacks, int32_t log,
+                                     tailor_runtime** out) {
+	if (log) options.log = call_log;
+	options.user = (void*)callbacks;
+	return tailor_runtime_create(&options, out);
+}
 
 static tailor_status* register_operator(tailor_runtime* runtime, const char* name, size_t name_size, int32_t device,
                                         int32_t sized, uintptr_t handle) {
@@ -34,6 +45,7 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/cgo"
 	"sync"
@@ -49,14 +61,98 @@ type Runtime struct {
 	closing bool // the last call in progress releases the runtime when it ends
 }
 
-// NewRuntime makes a runtime without custom operators.
-func NewRuntime() (*Runtime, error) {
+// RuntimeOptions are the options of a runtime. The library's memory is that of C: an allocator cannot be a Go function.
+type RuntimeOptions struct {
+	// Log gets the library's messages, on any goroutine, at several at once. Executables that the runtime loaded keep it. A panic
+	// in it is reported to standard error, since it would unwind C code. With log/slog:
+	//	func(level tailor.LogLevel, message string) { slog.Log(ctx, slog.Level(4*level), message) }
+	Log func(level LogLevel, message string)
+	// MatmulProvider, a tailor_product_provider* of a C library, computes the matmuls that programs offer; nil: none. The objects
+	// that it points to outlive the runtime and all its executables. MatmulChoice is the text of a decision tree that selects the
+	// matmuls to offer; empty: all.
+	MatmulProvider unsafe.Pointer
+	MatmulChoice   string
+	// CuBLASLt: on GPUs cuBLASLt computes them. FailedPrecondition without the library.
+	CuBLASLt bool
+}
+
+// LogLevel is the severity of a message.
+type LogLevel int32
+
+const (
+	LogInfo    LogLevel = 0
+	LogWarning LogLevel = 1
+	LogError   LogLevel = 2
+)
+
+func (l LogLevel) String() string {
+	switch l {
+	case LogInfo:
+		return "info"
+	case LogWarning:
+		return "warning"
+	case LogError:
+		return "error"
+	}
+	return fmt.Sprintf("level %d", int32(l))
+}
+
+// runtimeCallbacks are the caller's functions of a runtime.
+type runtimeCallbacks struct {
+	log func(LogLevel, string)
+}
+
+func (c *runtimeCallbacks) logged(level LogLevel, message string) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			fmt.Fprintf(os.Stderr, "tailor: the log function panicked: %v, for the message: %s\n", panicked, message)
+		}
+	}()
+	c.log(level, message)
+}
+
+// NewRuntime makes a runtime with default options.
+func NewRuntime() (*Runtime, error) { return NewRuntimeWith(RuntimeOptions{}) }
+
+// NewRuntimeWith makes a runtime with options.
+func NewRuntimeWith(options RuntimeOptions) (*Runtime, error) {
+	var created C.tailor_runtime_options
+	C.tailor_runtime_options_init(&created)
+	created.product_provider = (*C.tailor_product_provider)(options.MatmulProvider)
+	created.cublas_lt = C.int64_t(truth(options.CuBLASLt))
+	if options.MatmulChoice != "" {
+		created.product_choice = C.CString(options.MatmulChoice)
+		created.product_choice_size = C.uint64_t(len(options.MatmulChoice))
+		defer C.free(unsafe.Pointer(created.product_choice))
+	}
+	var pin cgo.Handle
+	if options.Log != nil {
+		pin = cgo.NewHandle(&runtimeCallbacks{log: options.Log})
+	}
 	r := &Runtime{}
-	if err := check(C.tailor_runtime_create(nil, &r.handle)); err != nil {
+	if err := check(C.create_runtime(created, C.uintptr_t(pin), truth(options.Log != nil), &r.handle)); err != nil {
+		if pin != 0 {
+			pin.Delete()
+		}
 		return nil, err
 	}
 	runtime.SetFinalizer(r, (*Runtime).Close)
-	return r, nil
+	if pin == 0 {
+		return r, nil
+	}
+	return r, r.ownPin(pin)
+}
+
+// ownPin unpins the callbacks when the runtime and all its executables are gone: as a custom operator that no program calls, the
+// only objects whose end the library reports.
+func (r *Runtime) ownPin(pin cgo.Handle) error {
+	name := C.CString("go: callbacks of the runtime")
+	defer C.free(unsafe.Pointer(name))
+	err := check(C.register_operator(r.handle, name, C.SIZE_MAX, C.TAILOR_DEVICE_CPU, 0, C.uintptr_t(pin)))
+	if err != nil {
+		r.Close()
+	}
+	return err
 }
 
 // Close releases the runtime; executables that it loaded stay usable. During a call it does not wait: the runtime is released
@@ -155,5 +251,5 @@ func (r *Runtime) register(name string, device Device, op *customOperator) error
 }
 
 func noFunction(name, kind string) error {
-	return &Error{InvalidArgument, fmt.Sprintf("custom operator %q: the %s is nil", name, kind), ""}
+	return invalid("custom operator %q: the %s is nil", name, kind)
 }

@@ -10,10 +10,12 @@ import (
 	"unsafe"
 )
 
+func artifact() string { return os.Getenv("TAILOR_TEST_ARTIFACT") }
+
 // load reads the artifact that the C99 test saves.
 func load(t *testing.T) *Executable {
 	t.Helper()
-	e, err := Load(os.Getenv("TAILOR_TEST_ARTIFACT"))
+	e, err := Load(artifact())
 	if err != nil {
 		t.Fatal(err)
 	}

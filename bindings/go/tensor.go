@@ -8,7 +8,6 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/cgo"
 	"sync"
 	"unsafe"
@@ -35,6 +34,9 @@ const (
 
 var sizes = map[DType]int64{Bool: 1, I8: 1, I16: 2, I32: 4, I64: 8, U8: 1, U16: 2, U32: 4, U64: 8, F16: 2, BF16: 2,
 	F32: 4, F64: 8}
+
+// Size is the bytes of an element; 0 if there is no such type.
+func (d DType) Size() int64 { return sizes[d] }
 
 func (d DType) String() string {
 	names := [...]string{Bool: "bool", I8: "i8", I16: "i16", I32: "i32", I64: "i64", U8: "u8", U16: "u16", U32: "u32",
@@ -90,24 +92,78 @@ func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 	return t, nil
 }
 
+// FromSlice makes a tensor over the caller's memory, without a copy: as an input, or with RunInto as an output. The length of the
+// slice is the product of the dims; with no dims given, it is the only dim.
+func FromSlice[T Element](data []T, dims ...int64) (*Tensor, error) {
+	if len(dims) == 0 {
+		dims = []int64{int64(len(data))}
+	}
+	t, err := describe(DTypeOf[T](), dims)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(t.raw.data_bytes)
+	if have := int64(len(data)) * sizes[t.DType()]; have != size {
+		return nil, invalid("dims %v have %d elements, but the slice has %d", dims, size/sizes[t.DType()], len(data))
+	}
+	if size > 0 {
+		t.memory = unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), size)
+	}
+	return t, nil
+}
+
+// FromBytes is FromSlice of elements of any type, as bytes in the machine's order. An error if they are not aligned to the element
+// type.
+func FromBytes(dtype DType, data []byte, dims ...int64) (*Tensor, error) {
+	t, err := describe(dtype, dims)
+	if err != nil {
+		return nil, err
+	}
+	if size := int64(t.raw.data_bytes); int64(len(data)) != size {
+		return nil, invalid("dims %v of %v take %d bytes, but the slice has %d", dims, dtype, size, len(data))
+	}
+	if len(data) > 0 {
+		if uintptr(unsafe.Pointer(&data[0]))%uintptr(dtype.Size()) != 0 {
+			return nil, invalid("the bytes are not aligned to %v", dtype)
+		}
+		t.memory = data
+	}
+	return t, nil
+}
+
+// Scalar is a tensor of rank 0.
+func Scalar[T Element](value T) *Tensor {
+	t, _ := FromSlice([]T{value})
+	t.raw.rank, t.raw.dims[0] = 0, 0
+	return t
+}
+
 // describe makes a tensor without memory.
 func describe(dtype DType, dims []int64) (*Tensor, error) {
-	bytes, known := sizes[dtype]
-	if !known || len(dims) > C.TAILOR_MAX_RANK {
-		return nil, &Error{InvalidArgument, fmt.Sprintf("no tensor of %v and rank %d", dtype, len(dims)), ""}
+	bytes, err := bytesOf(dtype, dims)
+	if err != nil {
+		return nil, err
 	}
 	t := &Tensor{}
 	C.tailor_tensor_init(&t.raw)
-	t.raw.dtype, t.raw.rank = C.int32_t(dtype), C.int32_t(len(dims))
-	for i, dim := range dims {
+	t.raw.dtype, t.raw.data_bytes = C.int32_t(dtype), C.uint64_t(bytes)
+	t.setDims(dims)
+	return t, nil
+}
+
+// bytesOf is the size of a dense tensor.
+func bytesOf(dtype DType, dims []int64) (int64, error) {
+	bytes := dtype.Size()
+	if bytes == 0 || len(dims) > C.TAILOR_MAX_RANK {
+		return 0, &Error{InvalidArgument, fmt.Sprintf("no tensor of %v and rank %d", dtype, len(dims)), ""}
+	}
+	for _, dim := range dims {
 		if dim < 0 || (dim > 0 && bytes > (1<<62)/dim) {
-			return nil, &Error{InvalidArgument, fmt.Sprintf("no tensor with dims %v", dims), ""}
+			return 0, &Error{InvalidArgument, fmt.Sprintf("no tensor with dims %v", dims), ""}
 		}
-		t.raw.dims[i] = C.int64_t(dim)
 		bytes *= dim
 	}
-	t.raw.data_bytes = C.uint64_t(bytes)
-	return t, nil
+	return bytes, nil
 }
 
 // Close drops the reference to the memory. Results of Slice and Pin stay valid. It may be called twice.
@@ -141,6 +197,33 @@ func (t *Tensor) Pin() (data unsafe.Pointer, size int64, unpin func(), err error
 	pinned := cgo.NewHandle(t.memory)
 	var once sync.Once
 	return unsafe.Pointer(&t.memory[0]), int64(len(t.memory)), func() { once.Do(pinned.Delete) }, nil
+}
+
+// Resize sets the dims of a tensor in Go memory, within the memory that it has: elements keep their places in it. No memory is
+// allocated.
+func (t *Tensor) Resize(dims ...int64) error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	if t.session != nil || t.raw.device != 0 {
+		return invalid("the tensor has memory of a session or of a device, whose dims stay")
+	}
+	bytes, err := bytesOf(t.DType(), dims)
+	if err != nil {
+		return err
+	}
+	if bytes > int64(len(t.memory)) {
+		return invalid("dims %v take %d bytes, but the tensor has %d", dims, bytes, len(t.memory))
+	}
+	t.setDims(dims)
+	return nil
+}
+
+func (t *Tensor) setDims(dims []int64) {
+	t.raw.rank = C.int32_t(len(dims))
+	for i, dim := range dims {
+		t.raw.dims[i] = C.int64_t(dim)
+	}
 }
 
 func (t *Tensor) DType() DType { return DType(t.raw.dtype) }
@@ -199,57 +282,117 @@ func DTypeOf[T Element]() DType {
 	return F64
 }
 
-// Slice is the memory of a tensor made by NewTensor, which runs read. It keeps that memory alive, also after Close. For an
-// output it is a copy, since the session writes its memory again; it waits for the runs of an asynchronous session.
+// Slice is the memory of a tensor made by NewTensor or FromSlice, which runs read. It keeps that memory alive, also after Close.
+// For an output of Run it is a copy, since the session writes its memory again; it waits for the runs of an asynchronous session.
 //
 // An error if the element type is not T, the tensor is closed, or the session of an output is closed or has run since.
 func Slice[T Element](t *Tensor) ([]T, error) {
+	if err := t.has(DTypeOf[T]()); err != nil {
+		return nil, err
+	}
+	return elements[T](t)
+}
+
+// Bytes is the memory of a tensor of any element type, as Slice gives it.
+func (t *Tensor) Bytes() ([]byte, error) {
 	if err := t.open(); err != nil {
 		return nil, err
 	}
-	if t.DType() != DTypeOf[T]() {
-		return nil, &Error{InvalidArgument, fmt.Sprintf("the tensor is %v, not %v", t.DType(), DTypeOf[T]()), ""}
-	}
-	if t.raw.device != 0 {
-		if err := t.read(func() error { return nil }); err != nil {
-			return nil, err
-		}
-		return nil, &Error{InvalidArgument, "the tensor is in the device's memory: see DeviceAddress", ""}
-	}
-	count := int64(1)
-	for _, dim := range t.Dims() {
-		count *= dim
-	}
-	if t.session == nil {
-		if count == 0 {
-			return nil, nil
-		}
-		return unsafe.Slice((*T)(unsafe.Pointer(&t.memory[0])), count), nil
-	}
-	var values []T
-	err := t.read(func() error {
-		if err := t.session.waitForRuns(); err != nil || count == 0 {
-			return err
-		}
-		values = make([]T, count)
-		copy(values, unsafe.Slice((*T)(t.raw.data), count))
-		return nil
-	})
-	return values, err
+	return elements[byte](t)
 }
 
-// read calls function while the session of an output can neither run nor be released.
-func (t *Tensor) read(function func() error) error {
-	defer runtime.KeepAlive(t)
-	if t.session == nil {
-		return function()
+// Copy copies the elements of a tensor, an output too, and gives their number. It allocates nothing. Errors are those of Slice, and
+// InvalidArgument if `to` has fewer elements; then nothing is copied.
+func Copy[T Element](to []T, from *Tensor) (int, error) {
+	if err := from.has(DTypeOf[T]()); err != nil {
+		return 0, err
 	}
-	if err := t.session.enter(); err != nil {
+	if count := from.Count(); count > int64(len(to)) {
+		return 0, invalid("the tensor has %d elements, but there is room for %d", count, len(to))
+	}
+	if from.session == nil {
+		values, err := elements[T](from)
+		return copy(to, values), err
+	}
+	if err := from.beginRead(); err != nil {
+		return 0, err
+	}
+	defer from.session.leave()
+	return copy(to, outputElements[T](from)), nil
+}
+
+// Count is the number of elements.
+func (t *Tensor) Count() int64 {
+	if t == nil {
+		return 0
+	}
+	count := int64(1)
+	for _, dim := range t.raw.dims[:t.raw.rank] {
+		count *= int64(dim)
+	}
+	return count
+}
+
+// has is an error if the tensor is closed or has another element type.
+func (t *Tensor) has(dtype DType) error {
+	if err := t.open(); err != nil {
 		return err
 	}
-	defer t.session.leave()
-	if t.run != t.session.runs {
-		return &Error{InvalidArgument, "the tensor is an output of an earlier run: its session has run since", ""}
+	if t.DType() != dtype {
+		return invalid("the tensor is %v, not %v", t.DType(), dtype)
 	}
-	return function()
+	return nil
+}
+
+// elements are those of an open tensor, as T or bytes.
+func elements[T Element](t *Tensor) ([]T, error) {
+	if t.session != nil {
+		if err := t.beginRead(); err != nil {
+			return nil, err
+		}
+		defer t.session.leave()
+		return append([]T(nil), outputElements[T](t)...), nil
+	}
+	if t.raw.device != 0 {
+		return nil, onDevice()
+	}
+	count := t.Count() * sizes[t.DType()] / int64(unsafe.Sizeof(*new(T)))
+	if count == 0 {
+		return nil, nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&t.memory[0])), count), nil
+}
+
+// outputElements are those of an output, in its session's memory.
+func outputElements[T Element](t *Tensor) []T {
+	count := t.Count() * sizes[t.DType()] / int64(unsafe.Sizeof(*new(T)))
+	if count == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(t.raw.data), count)
+}
+
+func onDevice() error { return invalid("the tensor is in the device's memory: see DeviceAddress") }
+
+// beginRead begins a call on the session of an output, which may then neither run nor be released, and whose runs are done.
+func (t *Tensor) beginRead() error {
+	s := t.session
+	if err := s.enter(); err != nil {
+		return err
+	}
+	err := t.readable()
+	if err != nil {
+		s.leave()
+	}
+	return err
+}
+
+func (t *Tensor) readable() error {
+	if t.run != t.session.runs {
+		return invalid("the tensor is an output of an earlier run: its session has run since")
+	}
+	if t.raw.device != 0 {
+		return onDevice()
+	}
+	return t.session.waitForRuns()
 }

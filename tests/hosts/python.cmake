@@ -10,5 +10,3 @@ foreach(name python_custom_test python_device_test python_joins_test python_op_p
     PYTHONDONTWRITEBYTECODE=1 TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>
     ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()
-add_test(NAME tool_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tool_test.py $<TARGET_FILE:tailor_tool>
-  $<TARGET_FILE:tailor_fake_cuda>)

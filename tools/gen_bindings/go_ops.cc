@@ -25,7 +25,7 @@ import "C"
 import (
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 )";
 

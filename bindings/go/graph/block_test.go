@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 const (

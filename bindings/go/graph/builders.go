@@ -43,7 +43,7 @@ import "C"
 import (
 	"fmt"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // Compound operations append primitives. A negative axis counts from the end.

@@ -52,7 +52,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // CompileOptions are the options of compiling.

@@ -36,7 +36,7 @@ import (
 	"math"
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // CustomResult is the type of a result of a custom operator.

@@ -16,8 +16,8 @@ import (
 	"time"
 	"unsafe"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 type function = func(*tailor.CustomCall) error

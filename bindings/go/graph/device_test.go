@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 // The GPU is the one that the driver of the tests plays (TAILOR_CUDA_DRIVER).

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 func Example() {

@@ -16,7 +16,6 @@
 package graph
 
 /*
-#cgo LDFLAGS: -ltailor -ltailor_runtime
 #include <stdlib.h>
 #include "tailor/compiler.h"
 
@@ -37,7 +36,7 @@ import (
 	"runtime/cgo"
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // Graph is a tensor graph under construction; one goroutine at a time may use it.
@@ -80,7 +79,8 @@ func FromC(handle unsafe.Pointer) *Graph {
 	return g
 }
 
-// Close releases the graph; executables compiled from it stay usable. It may be called twice.
+// Close releases the graph; executables compiled from it stay usable. It may be called twice. It panics if called while the graph
+// is being compiled, as from Progress.
 func (g *Graph) Close() {
 	if g == nil {
 		return

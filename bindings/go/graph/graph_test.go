@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 func newGraph(t *testing.T, name string) *graph.Graph {

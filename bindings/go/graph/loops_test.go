@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 // region makes a graph of a count and a vector f32[N].

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 func TestNilArgumentsStickAsErrors(t *testing.T) {

@@ -112,7 +112,7 @@ import "C"
 import (
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // Neg is neg(x): -x.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"tailor"
+	"tailor.internal/tailor"
 )
 
 // Value is a tensor of a graph. The zero Value is no tensor, for optional operands.

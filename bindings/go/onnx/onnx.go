@@ -9,7 +9,6 @@
 package onnx
 
 /*
-#cgo LDFLAGS: -ltailor_onnx -ltailor -ltailor_runtime
 #include <stdlib.h>
 #include "tailor/onnx.h"
 
@@ -35,8 +34,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 // Options are the options of loading a model.

@@ -2,15 +2,16 @@ package onnx_test
 
 import (
 	"errors"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"tailor"
-	"tailor/graph"
-	"tailor/onnx"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
+	"tailor.internal/tailor/onnx"
 )
 
 // model is the path of a model that onnx_models.py writes.
@@ -172,5 +173,30 @@ func TestFixedInputsAreTensorsOfTheCaller(t *testing.T) {
 		if failure := errorOf(t, err); !strings.HasPrefix(failure.Message, want) {
 			t.Error(failure)
 		}
+	}
+}
+
+// Damaged models are errors, or are still models.
+func TestDamagedModelsAreErrors(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	whole, refused := modelBytes(t, "scale.onnx"), 0
+	for i := 0; i < 200; i++ {
+		damaged := append([]byte{}, whole...)
+		if i%4 == 0 {
+			damaged = damaged[:1+random.Intn(len(damaged)-1)]
+		}
+		for k := random.Intn(4); k >= 0; k-- {
+			damaged[random.Intn(len(damaged))] = byte(random.Intn(256))
+		}
+		g, err := onnx.LoadBytes(damaged, nil)
+		if err != nil {
+			errorOf(t, err)
+			refused++
+			continue
+		}
+		g.Close()
+	}
+	if refused < 100 {
+		t.Errorf("only %d of 200 are refused", refused)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 // toC is the options in C memory, since Go passes C no structs that point to Go memory.

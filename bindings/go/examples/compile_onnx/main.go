@@ -7,8 +7,8 @@ import (
 	"log"
 	"os"
 
-	"tailor"
-	"tailor/onnx"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/onnx"
 )
 
 func main() {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"tailor"
-	"tailor/graph"
+	"tailor.internal/tailor"
+	"tailor.internal/tailor/graph"
 )
 
 // clamp is (y f32[N], at i64[..N]) of x f32[N]: x within [-limit, limit], and the indices of the elements that were not. An

@@ -1,0 +1,6 @@
+//go:build !tailor_env && !tailor_static
+
+package graph
+
+// #cgo pkg-config: tailor
+import "C"

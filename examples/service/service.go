@@ -1,0 +1,88 @@
+package main
+
+import (
+	"log"
+	"sync"
+)
+
+// Service serves the model at a path, and replaces it on Reload.
+type Service struct {
+	path    string
+	config  Config
+	metrics *Metrics
+
+	mutex    sync.RWMutex
+	model    *Model // nil: not loaded yet
+	draining bool
+}
+
+// NewService makes a service without a model: Reload loads it.
+func NewService(path string, config Config) *Service {
+	return &Service{path: path, config: config, metrics: NewMetrics()}
+}
+
+// Reload loads the model and then replaces the one that is served, which answers the requests that it has. After an error that
+// one stays.
+func (s *Service) Reload() error {
+	loaded, err := OpenModel(s.path, s.config, s.metrics)
+	if err != nil {
+		return err
+	}
+	if loaded.batching == nil {
+		log.Printf("%s: requests run one by one (%s)", s.path, loaded.reason)
+	} else {
+		log.Printf("%s: requests are joined along %s, up to %d rows", s.path, loaded.batching.symbol, loaded.batching.maxRows)
+	}
+	if old := s.swap(loaded); old != nil {
+		go old.Close()
+	}
+	return nil
+}
+
+func (s *Service) swap(loaded *Model) (old *Model) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	old, s.model = s.model, loaded
+	return old
+}
+
+// acquire is the model, until users.Done; nil: none is loaded, or the service is draining.
+func (s *Service) acquire() *Model {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	if s.model == nil || s.draining {
+		return nil
+	}
+	s.model.users.Add(1)
+	return s.model
+}
+
+// Drain refuses requests from now on.
+func (s *Service) Drain() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.draining = true
+}
+
+func (s *Service) ready() bool {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.model != nil && !s.draining
+}
+
+func (s *Service) queueLength() int {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	if s.model == nil {
+		return 0
+	}
+	return s.model.queue.Length()
+}
+
+// Close ends the model's workers, once its requests are answered.
+func (s *Service) Close() {
+	s.Drain()
+	if old := s.swap(nil); old != nil {
+		old.Close()
+	}
+}

@@ -22,9 +22,9 @@ from .runtime import (DeviceSpec, Executable, ExecutableCounts, Launch, LaunchSp
                       TensorSpec, TraceEvent, counters, cpu_features, cuda_absence, devices, load, version)
 
 __all__ = [
-    "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "ExecutableCounts", "Graph", "Launch", "LaunchSpec", "Plan", "Runtime",
-    "Session", "SymbolSpec", "TensorSpec", "TraceEvent", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load", "maximum",
-    "minimum", "modules_emitted", "symbol", "version",
+    "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "ExecutableCounts", "Graph", "Launch",
+    "LaunchSpec", "Plan", "Runtime", "Session", "SymbolSpec", "TensorSpec", "TraceEvent", "Value", "counters",
+    "cpu_features", "cuda_absence", "devices", "load", "maximum", "minimum", "modules_emitted", "symbol", "version",
 ]
 
 __version__: str  # of the runtime library, which its first use loads

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ._types import Array, Input, Inputs
 
 __all__ = ["DeviceSpec", "Executable", "ExecutableCounts", "Launch", "LaunchSpec", "Plan", "Runtime", "Session",
-           "SymbolSpec", "TensorSpec", "TraceEvent", "counters", "cpu_features", "cuda_absence", "devices", "load", "version"]
+           "SymbolSpec", "TensorSpec", "TraceEvent", "counters", "cpu_features", "cuda_absence", "devices", "load",
+           "version"]
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Log = Callable[[int, str], object]
@@ -238,10 +239,11 @@ class Executable(_handles.Closable):
         return out
 
     def session(self, *, threads: SupportsIndex = 0, copy_strided: bool = False, trace: Optional[Trace] = None,
-                trace_events: Optional[TraceEvents] = None, parallel_for: Optional[ParallelFor] = None, stream: Optional[int] = None, asynchronous: bool = False,
-                host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
-        """A session: workspace and threads for one stream of runs. `threads` includes the caller's; 0: as
-        many as the Runtime says, 1 unless it does.
+                trace_events: Optional[TraceEvents] = None, parallel_for: Optional[ParallelFor] = None,
+                stream: Optional[int] = None, asynchronous: bool = False, host_outputs: bool = True,
+                cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
+        """A session: workspace and threads for one stream of runs. `threads` includes the caller's; 0: as many
+        as the Runtime says, else 1.
 
         copy_strided: input arrays of any strides, and strided tensors of DLPack in host memory, are copied before each
         run; else they are refused.

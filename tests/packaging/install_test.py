@@ -158,15 +158,16 @@ class InstallTest(unittest.TestCase):
             "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
             "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
             "onnx": ("tailor-onnx", name("libtailor_onnx.so")),
-            "cli": ("tailor-cli", ["bin/tailor"]),
+            "cli": ("tailor-cli", ["bin/tailor", "share/man/man1/tailor.1", "share/bash-completion/completions/tailor",
+                                   "share/zsh/site-functions/_tailor", "share/fish/vendor_completions.d/tailor.fish"]),
         }
         for component, (documents, files) in wanted.items():
             prefix = self.folder / f"only_{component}"
             install(prefix, component)
             found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
             licenses = f"share/doc/{documents}"
-            self.assertEqual({file for file in found if not file.startswith(f"{licenses}/licenses/")},
-                             {*files, f"{licenses}/copyright"})
+            others = (f"{licenses}/licenses/", "share/man/man1/tailor-")  # of packages of this machine; of each command
+            self.assertEqual({file for file in found if not file.startswith(others)}, {*files, f"{licenses}/copyright"})
         self.assert_runs(self.consumer() / "run_artifact", LD_LIBRARY_PATH=str(self.folder / "only_runtime" / LIB))
 
     def test_headers(self):

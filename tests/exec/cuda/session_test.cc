@@ -272,7 +272,7 @@ TEST_F(CudaSessionTest, TrimFreesTheSessionsDeviceMemory) {
     ASSERT_EQ(Text(session_->Trim()), "OK");
     EXPECT_EQ(session_->memory_bytes(), 0u);
     ASSERT_EQ(Text(session_->Wait()), "OK");  // memory is freed in the stream
-    if (fake_cuda::IsInUse()) {  // others do not count bytes
+    if (fake_cuda::IsInUse()) {               // others do not count bytes
       EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kGridSyncBytes);
     }
   }

@@ -33,7 +33,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("/readyz", s.readiness)
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		s.metrics.write(w, s.queueLength())
+		s.writeMetrics(w)
 	})
 	return mux
 }

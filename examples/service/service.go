@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log"
 	"sync"
 )
@@ -46,7 +47,7 @@ func (s *Service) swap(loaded *Model) (old *Model) {
 	return old
 }
 
-// acquire is the model, until users.Done; nil: none is loaded, or the service is draining.
+// acquire is the model for a request, until users.Done; nil: none is loaded, or the service is draining.
 func (s *Service) acquire() *Model {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
@@ -55,6 +56,18 @@ func (s *Service) acquire() *Model {
 	}
 	s.model.users.Add(1)
 	return s.model
+}
+
+// writeMetrics also works while the service drains.
+func (s *Service) writeMetrics(to io.Writer) {
+	s.mutex.RLock()
+	model := s.model
+	if model != nil {
+		model.users.Add(1)
+		defer model.users.Done()
+	}
+	s.mutex.RUnlock()
+	s.metrics.write(to, model)
 }
 
 // Drain refuses requests from now on.
@@ -68,15 +81,6 @@ func (s *Service) ready() bool {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
 	return s.model != nil && !s.draining
-}
-
-func (s *Service) queueLength() int {
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	if s.model == nil {
-		return 0
-	}
-	return s.model.queue.Length()
 }
 
 // Close ends the model's workers, once its requests are answered.

@@ -85,6 +85,10 @@ func TestRequestsAreReadAndWrittenInAllTypes(t *testing.T) {
 	if err := json.Unmarshal(body, &answer); status != http.StatusOK || err != nil || len(answer.Outputs["hidden"][0]) != 2 {
 		t.Errorf("%d %s %v", status, body, err)
 	}
+	if _, text := get(url + "/metrics"); !strings.Contains(text, `tailor_service_requests_total{code="200"} 1`) ||
+		!strings.Contains(text, "# TYPE tailor_workspace_bytes gauge") || !strings.Contains(text, "tailor_sessions 2\n") {
+		t.Error(text)
+	}
 	description := must(http.Get(url + "/v1/model"))
 	defer description.Body.Close()
 	if body := must(io.ReadAll(description.Body)); !strings.Contains(string(body), `{"name":"ids","dtype":"i64","dims":["B","S"]}`) {
@@ -186,7 +190,7 @@ func TestClientsMayGo(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	request := must(http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/infer", strings.NewReader(`{"inputs": {"ids": [[1]], "mask": [[1]]}}`)))
 	go func() {
-		for service.queueLength() == 0 {
+		for service.model.queue.Length() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
@@ -194,7 +198,7 @@ func TestClientsMayGo(t *testing.T) {
 	if _, err := http.DefaultClient.Do(request); err == nil {
 		t.Error("an answer")
 	}
-	for service.queueLength() > 0 {
+	for service.model.queue.Length() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }

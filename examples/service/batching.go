@@ -46,6 +46,19 @@ func (m *Model) chooseBatching() error {
 	return nil
 }
 
+// describeBatching says how requests run.
+func (m *Model) describeBatching() string {
+	if m.batching == nil {
+		return "requests run one by one: " + m.reason
+	}
+	text := fmt.Sprintf("requests are joined along %s, up to %d rows", m.batching.symbol, m.batching.maxRows)
+	if m.batching.padTo > 0 {
+		symbol, _, _ := strings.Cut(m.config.Pad, ":")
+		text += fmt.Sprintf(", and padded along %s to the next multiple of %d", symbol, m.batching.padTo)
+	}
+	return text
+}
+
 func (m *Model) findBatching() (*batching, error) {
 	symbol := m.config.BatchSymbol
 	if symbol == "none" {

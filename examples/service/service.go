@@ -29,11 +29,7 @@ func (s *Service) Reload() error {
 	if err != nil {
 		return err
 	}
-	if loaded.batching == nil {
-		log.Printf("%s: requests run one by one (%s)", s.path, loaded.reason)
-	} else {
-		log.Printf("%s: requests are joined along %s, up to %d rows", s.path, loaded.batching.symbol, loaded.batching.maxRows)
-	}
+	log.Printf("%s: %s", s.path, loaded.describeBatching())
 	if old := s.swap(loaded); old != nil {
 		go old.Close()
 	}

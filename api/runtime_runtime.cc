@@ -76,6 +76,8 @@ Failure ReadPoolLimits(const tailor_runtime_options& options, tailor::PoolLimits
 
 const char* tailor_version(void) { return TAILOR_VERSION; }
 
+int32_t tailor_version_number(void) { return TAILOR_VERSION_NUMBER; }
+
 const char* tailor_cpu_features(void) {
   try {
     static const std::string text = CpuFeaturesText();
@@ -116,7 +118,8 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
                                            std::move(cublas_lt),
                                            {read.parallel_for, read.parallel_user},
                                            read.parallel_threads,
-                                           pool};
+                                           pool,
+                                           read.perf_map != 0};
     *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
     return {};
   });

@@ -61,7 +61,8 @@ class Rally {
 
 double SecondsOfRoundTrip(ThreadTeam& team) {
   Rally rally;
-  team.TryRun([](void* data, size_t worker) { static_cast<Rally*>(data)->Attend(worker); }, &rally, 2, /*sleep=*/false);
+  team.TryRun([](void* data, size_t worker, size_t) { static_cast<Rally*>(data)->Attend(worker); }, &rally, 2,
+              /*sleep=*/false);
   return rally.seconds();
 }
 
@@ -72,7 +73,7 @@ void MeasureForkJoin(benchmark::State& state) {
   ThreadTeam team(2);
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
   constexpr int kRegions = 100;
-  const auto attend = [](void* data, size_t worker) { static_cast<Barrier*>(data)->Attend(worker); };
+  const auto attend = [](void* data, size_t worker, size_t) { static_cast<Barrier*>(data)->Attend(worker); };
   std::vector<double> nanoseconds, round_trips;
   for (auto _ : state) {
     const double begin = Now();
@@ -98,7 +99,7 @@ class PeakOfTwo {
   double Flops() {
     Round round;
     team_.TryRun(
-        [](void* data, size_t worker) {
+        [](void* data, size_t worker, size_t) {
           auto* both = static_cast<Round*>(data);
           both->grid_sync.Attend(worker);
           const double begin = Now();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exec/arguments.h"
+#include "exec/perf_map.h"
 #include "exec/rt_api.h"
 #include "exec/session.h"
 #include "exec/session_pool.h"
@@ -104,6 +105,11 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
     if (Failure f = executable->seeds_.Draw(); !f.ok()) return f;
   }
   if (Failure f = executable->image_.Map(selected.variant->image); !f.ok()) return f;
+  if (executable->runtime_->perf_map()) {
+    const auto base = reinterpret_cast<uintptr_t>(executable->image_.At<const void*>(0));
+    const Failure f = AppendPerfMap(PerfMapLines(program, *selected.variant, base));
+    if (!f.ok()) executable->runtime_->Log(Runtime::kWarning, f.message);
+  }
   *out = std::move(executable);
   return {};
 }

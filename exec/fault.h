@@ -35,6 +35,11 @@ struct Fault {
   int64_t rhs = 0;
 };
 
+// Whether the run was cancelled or exceeded its timeout.
+inline bool WasInterrupted(const Fault& fault) {
+  return fault.kind == Fault::Kind::kCancelled || fault.kind == Fault::Kind::kDeadline;
+}
+
 // Takes the fault record of device kernels, the four shape cache words from Variant::fault_word on. Kernels store the
 // first fault there: check id + 1, lhs, rhs, unused; all zero means no fault. Clears the record. Returns false if there
 // is no fault. Requires that the host has waited for the kernels.

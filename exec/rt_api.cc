@@ -132,12 +132,15 @@ void Finish(Region::WorkerRange& stretch, size_t worker) {
   }
 }
 
-// Requires `worker` below the region's ways.
-void Work(void* data, size_t worker) {
+// `worker` is below the region's ways. `thread`, the same in every launch, selects the stretch to begin with.
+void Work(void* data, size_t worker, size_t thread) {
   Region& region = *static_cast<Region*>(data);
   const DefaultFloatMode mode;
-  Finish(region.stretch[worker % Region::kMaxStretches], worker);
-  for (size_t i = 1; i < region.stretches; ++i) Finish(region.stretch[(worker + i) % region.stretches], worker);
+  size_t at = thread < region.stretches ? thread : thread % region.stretches;
+  for (size_t i = 0; i < region.stretches; ++i) {
+    Finish(region.stretch[at], worker);
+    at = at + 1 < region.stretches ? at + 1 : 0;
+  }
 }
 
 // A region run by a host's executor, which may call tasks twice, or, if it fails, omit some.
@@ -151,14 +154,14 @@ struct HostExecutorRegion {
     HostExecutorRegion& host = *static_cast<HostExecutorRegion*>(data);
     if (index >= host.ways) return;
     const uint64_t bit = uint64_t{1} << index % 64;
-    if ((host.called[index / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0) Work(host.region, index);
+    if ((host.called[index / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0) Work(host.region, index, index);
   }
 
   // Finishes the region on an index that was never called; one index takes all remaining work.
   void Finish() {
     for (size_t index = 0; index < ways; ++index) {
       const uint64_t bits = called[index / 64].load(std::memory_order_relaxed);
-      if ((bits >> index % 64 & 1) == 0) return Work(region, index);
+      if ((bits >> index % 64 & 1) == 0) return Work(region, index, index);
     }
   }
 

@@ -43,6 +43,7 @@ class Runtime {
     HostExecutor executor;                      // of sessions that have none; none if `parallel_for` is null
     uint64_t threads = 1;                       // of sessions that state none
     PoolLimits pool;
+    bool perf_map = false;  // generated functions are listed for perf
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
@@ -53,6 +54,7 @@ class Runtime {
   const CublasLt* cublas_lt() const { return options_.cublas_lt.get(); }
   CustomOperators& custom_operators() const { return custom_operators_; }
   const HostExecutor& executor() const { return options_.executor; }
+  bool perf_map() const { return options_.perf_map; }
   const PoolLimits& pool_limits() const { return options_.pool; }
   // Thread count of a session that requests `requested` threads, 0 meaning the runtime's.
   uint64_t ThreadsFor(uint64_t requested) const {

@@ -109,8 +109,7 @@ int32_t Session::Execute(Arguments* arguments) {
   state_.interrupt.EndRun();
   if (code != 0) [[unlikely]] {
     counters_.AddFailedRun();
-    const Fault::Kind kind = state_.fault.kind;
-    if (kind == Fault::Kind::kCancelled || kind == Fault::Kind::kDeadline) counters_.AddCancelledRun();
+    if (WasInterrupted(state_.fault)) counters_.AddCancelledRun();
   } else if (state_.context.shape_cache[0] == kLayoutComputed) [[unlikely]] {
     counters_.AddShapeCacheMiss();
     state_.context.shape_cache[0] = kLayoutCounted;
@@ -121,7 +120,8 @@ int32_t Session::Execute(Arguments* arguments) {
 
 // Runs the program, unless the run is cancelled by now.
 int32_t Session::CallProgram(Arguments* arguments) {
-  if (const int32_t code = api_.poll(&state_.context)) return code;
+  if (state_.interrupt.Ends()) [[unlikely]]
+    return api_.poll(&state_.context);
   if (!state_.tracing.has_events()) [[likely]]
     return run_(&api_, &state_.context, arguments->in(), arguments->out());
   PlanResult plan{sizeof(PlanResult), 0, state_.tracing.versions()};

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <bit>
 #include <thread>
 
 #include "exec/arch.h"
@@ -59,93 +61,164 @@ void ThreadTeam::Start() {
 
 ThreadTeam::~ThreadTeam() {
   if (generation_ != ForkGeneration()) return;  // a forked child has no workers to join
-  region_.stop = true;
-  OpenRegion();
+  notices_.bits.fetch_or(kStop, std::memory_order_seq_cst);
+  ++notices_.bell;
+  notices_.bell.notify_all();
   for (size_t i = 0; i < started_; ++i) pthread_join(workers_[i].thread, nullptr);
 }
 
 bool ThreadTeam::TryRun(Task task, void* data, size_t ways, bool sleep) {
-  if (generation_ != ForkGeneration() || busy_.exchange(true, std::memory_order_acquire)) return false;
-  region_.task = task;
-  region_.data = data;
-  region_.ways = ways;
-  region_.sleep.store(sleep || crowded_, std::memory_order_relaxed);
-  OpenRegion();
-  task(data, 0);
-  CloseRegion();
-  busy_.store(false, std::memory_order_release);
+  if (generation_ != ForkGeneration()) return false;
+  Region* const region = Claim();
+  if (region == nullptr) return false;
+  region->task = task;
+  region->data = data;
+  region->sleep = sleep || crowded_;
+  Open(region, ways - 1);
+  task(data, 0, 0);
+  Close(region);
+  Release(region);
   return true;
 }
 
-// No lost wakeup: either the caller sees a sleeping worker, or the worker sees the new round before it sleeps. Both
-// write first and then read, in sequentially consistent order.
-void ThreadTeam::OpenRegion() {
-  const uint32_t round = (region_.state.load(std::memory_order_relaxed) & kRound) + kNextRound;
-  region_.state.store(round | kOpen, std::memory_order_seq_cst);
-  if (sleepers_.count.load(std::memory_order_seq_cst) == 0) return;
-  ++sleepers_.bell;
-  sleepers_.bell.notify_all();
+// A caller without competition always gets the first region, on which idle workers spin.
+ThreadTeam::Region* ThreadTeam::Claim() {
+  const bool in_use = first_in_use_.exchange(true, std::memory_order_acquire);
+  return in_use ? ClaimFurther() : &regions_[0];
 }
 
-// Closes the gate and waits for the workers inside.
-void ThreadTeam::CloseRegion() {
-  uint32_t state = region_.state.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
-  for (int spins = 0; (state & kInside) != 0; state = region_.state.load(std::memory_order_acquire)) {
+ThreadTeam::Region* ThreadTeam::ClaimFurther() {
+  uint64_t bits = notices_.bits.load(std::memory_order_relaxed);
+  while (~(bits | kStop) != 0) {
+    const int number = std::countr_one(bits | kStop);
+    if (notices_.bits.compare_exchange_weak(bits, bits | uint64_t{1} << number, std::memory_order_seq_cst)) {
+      return &regions_[number];
+    }
+  }
+  return nullptr;
+}
+
+void ThreadTeam::Release(Region* region) {
+  const auto number = region - regions_.data();
+  if (number == 0) {
+    first_in_use_.store(false, std::memory_order_release);
+  } else {
+    notices_.bits.fetch_and(~(uint64_t{1} << number), std::memory_order_release);
+  }
+}
+
+// No lost wakeup: either the caller sees a sleeping worker, or the worker sees room in the region before it sleeps.
+// Both write first and then read, in sequentially consistent order.
+void ThreadTeam::Open(Region* region, size_t room) {
+  region->state.store(static_cast<uint32_t>(room) * kOneSlot | kOpen, std::memory_order_seq_cst);
+  const uint32_t sleepers = notices_.sleepers.load(std::memory_order_seq_cst);
+  if (sleepers == 0) return;
+  const bool alone = region == &regions_[0] && notices_.bits.load(std::memory_order_relaxed) == 0;
+  Wake(room, sleepers, alone);
+}
+
+// Wakes up to `room` workers, less those that are awake and idle. Without other regions (`alone`) all that do not sleep
+// are idle.
+void ThreadTeam::Wake(size_t room, uint32_t sleepers, bool alone) {
+  const size_t idle = alone ? workers_.size() - std::min<size_t>(sleepers, workers_.size()) : 0;
+  if (idle >= room) return;
+  ++notices_.bell;
+  if (room - idle >= sleepers) return notices_.bell.notify_all();
+  for (size_t i = idle; i < room; ++i) notices_.bell.notify_one();
+}
+
+// Shuts the gate and waits for the workers inside.
+void ThreadTeam::Close(Region* region) {
+  uint32_t state = region->state.fetch_sub(kOpen, std::memory_order_acq_rel) - kOpen;
+  for (int spins = 0; (state & kInside) != 0; state = region->state.load(std::memory_order_acquire)) {
     if (spins++ < kFinishSpins) {
       Pause(spins);
     } else {
-      region_.state.wait(state);
+      region->state.wait(state);
     }
   }
 }
 
 void ThreadTeam::WorkerLoop(size_t number) {
-  for (uint32_t seen = 0;;) {
-    const uint32_t state = AwaitRound(seen);
-    seen = state & kRound;
-    if (region_.stop) return;
-    if (!Enter(state)) continue;
-    if (number < region_.ways) region_.task(region_.data, number);
-    Leave();
+  bool sleep = crowded_;
+  size_t slot = 0, last = number;
+  while (Region* region = AwaitSlot(last, sleep, &slot)) {
+    sleep = region->sleep;
+    region->task(region->data, slot, number);
+    Leave(region, slot);
+    last = static_cast<size_t>(region - regions_.data());
   }
 }
 
-// Returns the state once its round differs from `seen`, or the team stops.
-uint32_t ThreadTeam::AwaitRound(uint32_t seen) {
+// Joins a region; null if the team stops. `last` is the number of the region that the worker left.
+ThreadTeam::Region* ThreadTeam::AwaitSlot(size_t last, bool sleep, size_t* slot) {
   for (int spins = 0;; ++spins) {
-    const uint32_t state = region_.state.load(std::memory_order_acquire);
-    if ((state & kRound) != seen || region_.stop.load(std::memory_order_relaxed)) return state;
-    if (spins >= kIdleSpins || region_.sleep.load(std::memory_order_relaxed)) {
-      SleepUntilAfter(seen);
+    const uint64_t bits = notices_.bits.load(std::memory_order_acquire);
+    if (bits == 0) [[likely]] {
+      if ((*slot = Enter(&regions_[0])) != 0) return &regions_[0];
+    } else {
+      if ((bits & kStop) != 0) return nullptr;
+      Region* const region = Choose(bits, last);
+      if ((*slot = Enter(region)) != 0) return region;
+    }
+    if (spins >= kIdleSpins || sleep) {
+      SleepUntilRung();
     } else {
       Pause(spins);
     }
   }
 }
 
-// Blocks until the bell rings, unless the round differs from `seen` or the team stops.
-void ThreadTeam::SleepUntilAfter(uint32_t seen) {
-  sleepers_.count.fetch_add(1, std::memory_order_seq_cst);
-  const uint32_t bell = sleepers_.bell.load(std::memory_order_seq_cst);
-  const bool same = (region_.state.load(std::memory_order_seq_cst) & kRound) == seen;
-  if (same && !region_.stop.load(std::memory_order_seq_cst)) sleepers_.bell.wait(bell);
-  sleepers_.count.fetch_sub(1, std::memory_order_relaxed);
+// Of the first region and those in `bits`: one with room and the fewest workers inside, the next one after `last` among
+// equals.
+ThreadTeam::Region* ThreadTeam::Choose(uint64_t bits, size_t last) {
+  size_t best = 0, least = SIZE_MAX;
+  for (uint64_t left = bits | 1; left != 0; left &= left - 1) {
+    const auto number = static_cast<size_t>(std::countr_zero(left));
+    const uint32_t state = regions_[number].state.load(std::memory_order_relaxed);
+    if (!HasRoom(state)) continue;
+    const size_t rank = (state & kInside) * kMaxRegions + (number - last - 1) % kMaxRegions;
+    if (rank < least) best = number;
+    least = std::min(least, rank);
+  }
+  return &regions_[best];
 }
 
-bool ThreadTeam::Enter(uint32_t state) {
-  const uint32_t round = state & kRound;
-  while ((state & kOpen) != 0 && (state & kRound) == round) {
-    if (region_.state.compare_exchange_weak(state, state + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      return true;
+// Blocks until the bell rings, unless a region has room or the team stops.
+void ThreadTeam::SleepUntilRung() {
+  notices_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  const uint32_t bell = notices_.bell.load(std::memory_order_seq_cst);
+  if (!AnyHasRoom()) notices_.bell.wait(bell);
+  notices_.sleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Whether some region has room, or the team stops.
+bool ThreadTeam::AnyHasRoom() const {
+  const uint64_t bits = notices_.bits.load(std::memory_order_seq_cst);
+  bool room = (bits & kStop) != 0;
+  for (uint64_t left = bits | 1; left != 0 && !room; left &= left - 1) {
+    room = HasRoom(regions_[std::countr_zero(left)].state.load(std::memory_order_seq_cst));
+  }
+  return room;
+}
+
+// Takes a slot and returns it; 0 if there is none.
+size_t ThreadTeam::Enter(Region* region) {
+  uint32_t state = region->state.load(std::memory_order_relaxed);
+  while (HasRoom(state)) {
+    if (region->state.compare_exchange_weak(state, state - kOneSlot + 1, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
+      return state / kOneSlot;
     }
   }
-  return false;
+  return 0;
 }
 
-// The last worker to leave through a shut gate wakes the caller.
-void ThreadTeam::Leave() {
-  const uint32_t before = region_.state.fetch_sub(1, std::memory_order_acq_rel);
-  if ((before & (kOpen | kInside)) == 1) region_.state.notify_one();
+// All work is taken: no other worker may join. The last worker to leave after the caller wakes it.
+void ThreadTeam::Leave(Region* region, size_t slot) {
+  if (slot > 1) region->state.fetch_and(~kRoom, std::memory_order_relaxed);  // slot 1 is the last
+  const uint32_t before = region->state.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & (kOpen | kInside)) == 1) region->state.notify_one();
 }
 
 }  // namespace tailor

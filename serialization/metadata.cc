@@ -143,11 +143,15 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const auto device_images = Encode(b, v.device_images, next);
     const auto device_kernels = Encode(b, v.device_kernels);
     const auto custom_calls = Encode(b, v.custom_calls);
-    encoded.push_back(fbs::CreateVariant(
-        b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
-        v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size, b.CreateVector(launches), v.growable_blocks,
-        b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
-        b.CreateVector(v.outputs_to_copy), v.offers_products, machine_costs, custom_calls));
+    std::vector<fbs::CodeSymbol> code_symbols;
+    for (const CodeSymbol& symbol : v.code_symbols)
+      code_symbols.emplace_back(symbol.offset, symbol.kernel, symbol.version);
+    encoded.push_back(
+        fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size,
+                           v.run_offset, v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size,
+                           b.CreateVector(launches), v.growable_blocks, b.CreateVector(v.kernel_bytes), costs,
+                           device_images, device_kernels, v.fault_word, v.reads_back, b.CreateVector(v.outputs_to_copy),
+                           v.offers_products, machine_costs, custom_calls, b.CreateVectorOfStructs(code_symbols)));
   }
   return b.CreateVector(encoded);
 }
@@ -370,6 +374,11 @@ Variant Decode(const fbs::Variant& from) {
     v.outputs_to_copy.assign(from.outputs_to_copy()->begin(), from.outputs_to_copy()->end());
   if (from.custom_calls() != nullptr) {
     for (const fbs::CustomCall* call : *from.custom_calls()) v.custom_calls.push_back(Decode(*call));
+  }
+  if (from.code_symbols() != nullptr) {
+    for (const fbs::CodeSymbol* symbol : *from.code_symbols()) {
+      v.code_symbols.push_back({symbol->offset(), symbol->kernel(), symbol->version()});
+    }
   }
   if (from.device_kernels() == nullptr) return v;
   for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {

@@ -23,12 +23,22 @@ using SessionHandle = std::unique_ptr<tailor_session, Releases>;
 using GraphHandle = std::unique_ptr<tailor_graph, Releases>;
 using StatusHandle = std::unique_ptr<tailor_status, Releases>;
 
-inline void Check(tailor_status* status) {
+class StatusError : public std::runtime_error {
+ public:
+  StatusError(int32_t code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  int32_t code() const { return code_; }  // TAILOR_INVALID_ARGUMENT, ...
+
+ private:
+  int32_t code_;
+};
+
+// Throws StatusError, its message after `prefix`, unless `status` is NULL. Releases it.
+inline void Check(tailor_status* status, const std::string& prefix = "") {
   if (status == nullptr) return;
-  std::string message = tailor_status_message(status);
+  const StatusHandle held(status);
+  std::string message = prefix + tailor_status_message(status);
   if (const char* node = tailor_status_node(status); *node != '\0') message += std::string(" (node ") + node + ")";
-  tailor_status_release(status);
-  throw std::runtime_error(message);
+  throw StatusError(tailor_status_code(status), message);
 }
 
 inline ExecutableHandle LoadArtifact(const std::string& path, const tailor_load_options* options = nullptr,

@@ -2,14 +2,15 @@
 
 #include <dlfcn.h>
 
-#include <stdexcept>
-
 namespace tailor {
 
 const tailor_product_provider* LoadProvider(const std::string& name) {
-  void* library = dlopen(("libtailor_" + name + ".so").c_str(), RTLD_NOW | RTLD_NODELETE);
+  const std::string file = "libtailor_" + name + ".so";
+  // Ours have the ABI's number where they are installed; others' need not.
+  void* library = dlopen((file + "." + std::to_string(TAILOR_ABI)).c_str(), RTLD_NOW | RTLD_NODELETE);
+  if (library == nullptr) library = dlopen(file.c_str(), RTLD_NOW | RTLD_NODELETE);
   void* function = library != nullptr ? dlsym(library, ("tailor_" + name + "_product_provider").c_str()) : nullptr;
-  if (function == nullptr) throw std::runtime_error("no matmul provider " + name + ": " + dlerror());
+  if (function == nullptr) throw NoProvider("no matmul provider " + name + ": " + dlerror());
   return reinterpret_cast<const tailor_product_provider* (*)()>(function)();
 }
 

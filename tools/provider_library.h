@@ -2,13 +2,19 @@
 #ifndef TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 #define TAILOR_TOOLS_PROVIDER_LIBRARY_H_
 
+#include <stdexcept>
 #include <string>
 
 #include "tailor/runtime.h"
 
 namespace tailor {
 
-// Loads the library and never unloads it. Throws std::runtime_error if library or function is missing.
+// The library or its function is missing.
+struct NoProvider : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Loads the library and never unloads it. Throws NoProvider.
 const tailor_product_provider* LoadProvider(const std::string& name);
 
 }  // namespace tailor

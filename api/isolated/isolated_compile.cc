@@ -263,7 +263,13 @@ absl::Status ReadArtifact(const OpenFile& file, AlignedBytes* out) {
 std::string InstalledWorker() {
   Dl_info library;
   if (dladdr(reinterpret_cast<const void*>(&InstalledWorker), &library) == 0) return "";
-  const std::filesystem::path folder = std::filesystem::absolute(library.dli_fname).parent_path();
+  // The folder of the file itself, not of a link to it: /lib may be a link to /usr/lib.
+  std::error_code error;
+  std::filesystem::path file = std::filesystem::canonical(library.dli_fname, error);
+  if (error) file = std::filesystem::absolute(library.dli_fname);
+  const std::filesystem::path folder = file.parent_path();
+  const std::filesystem::path installed = (folder / TAILOR_WORKER_FROM_LIBRARIES).lexically_normal();
+  if (std::filesystem::exists(installed, error)) return installed;
   return folder.parent_path() / "libexec" / "tailor" / "tailor-compile-worker";
 }
 

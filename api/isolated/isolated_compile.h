@@ -13,8 +13,8 @@
 
 namespace tailor::isolated {
 
-// The default path of the worker (options.worker is NULL): ../libexec/tailor/tailor-compile-worker relative to the
-// library's folder.
+// The default path of the worker (options.worker is NULL), relative to the folder of libtailor.so: where CMake installs
+// it, or else ../libexec/tailor/tailor-compile-worker.
 std::string InstalledWorker();
 
 // Compiles `graph` to the same artifact bytes as CompileToBytes in this process.

@@ -1,5 +1,8 @@
 #include "codegen/backend/compiled_variant.h"
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <utility>
 #include <variant>
 
@@ -30,6 +33,20 @@ std::vector<std::string> VersionTexts(const host::EmittedKernel::OnDevice& launc
   return texts;
 }
 
+// The functions by offset. Kernel versions are named "k3_v0".
+std::vector<CodeSymbol> CodeSymbols(const std::map<std::string, uint64_t>& functions) {
+  std::vector<CodeSymbol> symbols;
+  for (const auto& [name, offset] : functions) {
+    CodeSymbol symbol{offset};
+    int end = 0;
+    const bool is_kernel =
+        std::sscanf(name.c_str(), "k%" SCNd32 "_v%" SCNd32 "%n", &symbol.kernel, &symbol.version, &end) == 2;
+    symbols.push_back(is_kernel && static_cast<size_t>(end) == name.size() ? symbol : CodeSymbol{offset});
+  }
+  std::sort(symbols.begin(), symbols.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  return symbols;
+}
+
 }  // namespace
 
 std::vector<std::string> HostEntries() { return {kRun, kPlan}; }
@@ -43,6 +60,7 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   variant.image = compiled.image.bytes;
   variant.run_offset = compiled.image.symbols[kRun];
   variant.plan_offset = compiled.image.symbols[kPlan];
+  variant.code_symbols = CodeSymbols(compiled.image.symbols);
   variant.shape_cache_slots = host.shape_cache_slots;
   variant.growable_blocks = host.growable_blocks;
   variant.offers_products = host.offers_products;

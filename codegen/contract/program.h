@@ -116,6 +116,15 @@ struct ProgramCustomCall {
   std::vector<Tensor> results;
 };
 
+// A function in a variant's image, for profilers.
+struct CodeSymbol {
+  uint64_t offset = 0;   // in the image; the function ends before the next one's
+  int32_t kernel = -1;   // index into Variant::kernel_bytes; -1: a function of the host program
+  int32_t version = -1;  // of the kernel
+
+  friend bool operator==(const CodeSymbol&, const CodeSymbol&) = default;
+};
+
 // The code for one target: the host program and its kernels in one position-independent image. The kernels of a device
 // variant are in device images.
 struct Variant {
@@ -147,6 +156,7 @@ struct Variant {
   // The runtime copies them to that input at the end of a run.
   std::vector<int32_t> outputs_to_copy;
   std::vector<ProgramCustomCall> custom_calls;
+  std::vector<CodeSymbol> code_symbols;  // by offset
 };
 
 struct Provenance {

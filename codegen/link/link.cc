@@ -176,12 +176,11 @@ absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBu
   Image image;
   image.bytes = session.TakeBytes();
   for (const std::string& entry : entries) {
-    const auto definition = session.symbols().find(entry);
-    if (definition == session.symbols().end()) {
+    if (session.symbols().count(entry) == 0) {
       return absl::InternalError(absl::StrCat("link: entry ", entry, " is undefined"));
     }
-    image.symbols[entry] = definition->second;
   }
+  image.symbols = session.symbols();
   return image;
 }
 

@@ -37,7 +37,7 @@ uint64_t ModulesEmitted();
 // Position-independent code and data of one variant.
 struct Image {
   std::vector<std::byte> bytes;             // text and rodata; relocatable by plain copying
-  std::map<std::string, uint64_t> symbols;  // offset of each requested entry
+  std::map<std::string, uint64_t> symbols;  // offset of each global function
 };
 
 // Links `objects` in their order, with ORC and JITLink, for the architecture of the first. The same objects give the

@@ -124,6 +124,22 @@ TEST(ExecutableCounters, ARunIsInProgressInItsCallbacks) {
   EXPECT_EQ(CountsOf(executable).runs_in_progress, 0u);
 }
 
+TEST(ExecutableCounters, CancelledAndLateRunsHaveFailed) {
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
+  SampleCall call(10);
+  EXPECT_EQ(Text(tailor_session_cancel(session.get())), "OK");
+  EXPECT_NE(call.Run(session.get()), "OK");
+  EXPECT_EQ(Text(tailor_session_set_timeout(session.get(), 1)), "OK");
+  EXPECT_NE(call.Run(session.get()), "OK");
+  EXPECT_EQ(Text(tailor_session_set_timeout(session.get(), 0)), "OK");
+  EXPECT_EQ(call.Run(session.get()), "OK");
+  const tailor_executable_counts counts = CountsOf(executable);
+  EXPECT_EQ(counts.runs, 3u);
+  EXPECT_EQ(counts.failed_runs, 2u);
+  EXPECT_EQ(counts.cancelled_runs, 2u);
+}
+
 TEST(ExecutableCounters, NameWrongParameters) {
   const ExecutableHandle executable = LoadSample();
   const SessionHandle session = MakeSession(executable.get());

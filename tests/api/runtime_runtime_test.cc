@@ -138,8 +138,11 @@ TEST(Runtime, HalfAnAllocatorIsRefused) {
   EXPECT_EQ(runtime, nullptr);
 }
 
-TEST(Runtime, VersionIsThreeNumbers) {
-  EXPECT_THAT(tailor_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+TEST(Runtime, VersionIsTheHeaders) {
+  const int number = tailor_version_number();
+  EXPECT_EQ(number, TAILOR_VERSION_NUMBER);
+  EXPECT_EQ(tailor_version(), std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+                                  std::to_string(number % 100));
 }
 
 TEST(Runtime, CpuFeaturesSayWhatCanAndCannotBeUsed) {

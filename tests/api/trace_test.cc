@@ -1,7 +1,12 @@
 // Events of traced sessions, through the C headers.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -115,6 +120,28 @@ TEST_F(TraceTest, ARunThatIsRefusedHasNone) {
   tailor_tensor_init(&out);
   EXPECT_NE(Text(tailor_session_run(session_, inputs, 2, &out, 1)), "OK");
   EXPECT_TRUE(events_.empty());
+}
+
+TEST(PerfMapTest, LoadingNamesTheKernels) {
+  tailor_runtime_options options;
+  tailor_runtime_options_init(&options);
+  options.perf_map = 1;
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+  tailor_executable* executable = nullptr;
+  tailor_graph* graph = nullptr;
+  ASSERT_EQ(Text(tailor_graph_parse(kGraph, SIZE_MAX, &graph)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compile(graph, runtime, nullptr, &executable)), "OK");
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::ifstream file(path);
+  std::stringstream map;
+  map << file.rdbuf();
+  std::remove(path.c_str());
+  EXPECT_THAT(map.str(), testing::ContainsRegex("[0-9a-f]+ [0-9a-f]+ g: k0_dot[a-z_]* v0\n"));
+  EXPECT_THAT(map.str(), testing::HasSubstr(" g: host program\n"));
+  tailor_graph_release(graph);
+  tailor_executable_release(executable);
+  tailor_runtime_release(runtime);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 # The Python wrapper.
-foreach(name python_exit_test python_graph_test python_mistakes_test python_run_test
-        python_runtime_only_test python_semantics_test)
+foreach(name python_exit_test python_graph_test python_mistakes_test python_misuse_test python_native_test
+        python_run_test python_runtime_only_test python_semantics_test python_types_test python_wheel_test)
   tailor_host_test(${name} COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python
     PYTHONDONTWRITEBYTECODE=1 ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()
@@ -10,5 +10,3 @@ foreach(name python_custom_test python_device_test python_joins_test python_op_p
     PYTHONDONTWRITEBYTECODE=1 TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>
     ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()
-add_test(NAME tool_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tool_test.py $<TARGET_FILE:tailor_tool>
-  $<TARGET_FILE:tailor_fake_cuda>)

@@ -154,7 +154,7 @@ class DeviceTest(unittest.TestCase):
             given = OnGpu(x)
             session.run(given, out=[out])
             DRIVER.cuStreamSynchronize(ctypes.c_void_p(session.stream))
-        self.assertLess(len(session._under_way), 100)
+        self.assertLess(len(session._kept.under_way), 100)
         first = OnGpu(x)
         gone = weakref.ref(first)
         session.bind([first], [out])

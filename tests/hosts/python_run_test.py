@@ -278,10 +278,10 @@ class RunTest(unittest.TestCase):
         copy = session._copied
         others = []
 
-        def copy_beside_another_run(index, result):
+        def copy_beside_another_run(index, result, handle):
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 others.append(pool.submit(session.run, np.full(1000, 9, np.float32)).exception())
-            return copy(index, result)
+            return copy(index, result, handle)
 
         session._copied = copy_beside_another_run
         kept, = session.run(np.array([1, -2, 3], np.float32))

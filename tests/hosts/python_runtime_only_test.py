@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "bindings/python/tailor"
 LIBRARIES = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"])
 
 RUN = """
@@ -26,6 +27,13 @@ try:
     tailor.Graph()
 except ImportError as error:
     print(error)
+"""
+
+
+WHERE = """
+import tailor
+tailor.version()
+print(next(line.split()[-1] for line in open("/proc/self/maps") if "libtailor_runtime" in line))
 """
 
 
@@ -51,7 +59,40 @@ class RuntimeOnlyTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = run(RUN, folder)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"libtailor_runtime.so is in none of: {folder}", done.stderr)
+        self.assertIn(f"libtailor_runtime.so.1 and libtailor_runtime.so are not in TAILOR_LIBRARY_DIR: {folder}", done.stderr)
+
+    def test_places(self):
+        """The package's folder, then the system's loader, by SONAME before the plain name."""
+        with tempfile.TemporaryDirectory() as folder:
+            site, system = pathlib.Path(folder, "site"), pathlib.Path(folder, "system")
+            shutil.copytree(PACKAGE, site / "tailor", ignore=shutil.ignore_patterns("__pycache__"))
+            system.mkdir()
+            environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "LD_LIBRARY_PATH": str(system)}
+            del environment["TAILOR_LIBRARY_DIR"]
+
+            def loaded():
+                done = subprocess.run([sys.executable, "-c", WHERE], text=True, capture_output=True, env=environment, cwd=folder)
+                return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+            places = ", ".join(str(site / part) for part in ("tailor/lib", "tailor", "tailor.libs"))
+            self.assertEqual(loaded(), "ImportError: libtailor_runtime.so.1 and libtailor_runtime.so are in none of: " + places +
+                             "; nor does the system's loader know libtailor_runtime.so.1. Set TAILOR_LIBRARY_DIR, or install the "
+                             "libraries")
+            library = LIBRARIES / "libtailor_runtime.so"
+            for place in (system / "libtailor_runtime.so.1", site / "tailor.libs" / "libtailor_runtime.so",
+                          site / "tailor" / "libtailor_runtime.so", site / "tailor" / "lib" / "libtailor_runtime.so",
+                          site / "tailor" / "lib" / "libtailor_runtime.so.1"):
+                place.parent.mkdir(exist_ok=True)
+                shutil.copy(library, place)
+                self.assertEqual(loaded(), str(place))
+            (site / "tailor" / "lib" / "libtailor_runtime.so.1").write_text("no library")
+            self.assertIn("cannot be loaded: ", loaded())
+
+    def test_a_library_of_another_version_is_said_plainly(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(next(pathlib.Path("/lib").rglob("libz.so.1")), pathlib.Path(folder, "libtailor_runtime.so"))
+            done = run("import tailor; tailor.version()", folder)
+        self.assertRegex(done.stderr, "ImportError: .*libtailor_runtime.so has no tailor_\\w+: it is of another version than this")
 
 
 if __name__ == "__main__":

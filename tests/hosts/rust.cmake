@@ -1,64 +1,83 @@
-# The Rust wrapper, built by rustc alone: Debian's, which is the oldest that it supports.
+# The Rust crates, built by rustc alone, and as packages by cargo: Debian's, the oldest that they support.
 find_program(TAILOR_RUSTC rustc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
-set(rust_tests rust_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
-  rust_onnx_test)
-if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC)
-  foreach(name ${rust_tests} rust_docs_test rust_compile_onnx rust_custom_operator)
-    tailor_missing_host(${name} rustc)
+find_program(TAILOR_CARGO cargo PATHS /usr/bin NO_DEFAULT_PATH)
+set(rust_tests rust_test rust_run_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
+  rust_onnx_test rust_mistakes_test rust_compile_fail_test)
+set(rust_examples rust_compile_onnx rust_custom_operator rust_thread_pool)
+# The declarations of tailor-sys are those of the C headers.
+add_test(NAME rust_sys_test COMMAND ${TAILOR_PYTHON} ${PROJECT_SOURCE_DIR}/bindings/rust/tailor-sys/generate.py --check)
+if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC OR NOT TAILOR_CARGO)
+  foreach(name ${rust_tests} rust_docs_test rust_package_test ${rust_examples})
+    tailor_missing_host(${name} "rustc or cargo")
   endforeach()
   return()
 endif()
-set(crate ${PROJECT_SOURCE_DIR}/bindings/rust/src)
+set(rust ${PROJECT_SOURCE_DIR}/bindings/rust)
 set(flags --edition 2021 -O -D warnings -L native=${libraries} -C linker=${CMAKE_C_COMPILER})
-set(runtime_sources ${crate}/lib.rs ${crate}/custom.rs ${crate}/device.rs ${crate}/load.rs ${crate}/runtime.rs
-  ${crate}/sys.rs)
 
-# tailor_crate(<rlib> FLAGS <rustc flags...> DEPENDS <...>): the crate, with or without its features.
-function(tailor_crate rlib)
-  cmake_parse_arguments(arg "" "" "FLAGS;DEPENDS" ${ARGN})
-  add_custom_command(OUTPUT ${rlib}
-    COMMAND ${TAILOR_RUSTC} ${flags} ${arg_FLAGS} --crate-type rlib --crate-name tailor ${crate}/lib.rs -o ${rlib}
-    DEPENDS ${runtime_sources} ${arg_DEPENDS} VERBATIM)
+# tailor_crate(<suffix> FEATURES <...> DEPENDS <...>): the crates with these features, libtailor<suffix>.rlib in a folder.
+function(tailor_crate suffix)
+  cmake_parse_arguments(arg "" "" "FEATURES;DEPENDS" ${ARGN})
+  list(TRANSFORM arg_FEATURES REPLACE "(.+)" "--cfg;feature=\"\\1\"" OUTPUT_VARIABLE features)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/rust${suffix})
+  set(sys ${folder}/libtailor_sys.rlib)
+  set(rlib ${folder}/libtailor.rlib)
+  add_custom_command(OUTPUT ${sys} ${rlib}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${TAILOR_RUSTC} ${flags} ${features} --crate-type rlib --crate-name tailor_sys
+      ${rust}/tailor-sys/src/lib.rs -o ${sys}
+    COMMAND ${TAILOR_RUSTC} ${flags} ${features} --crate-type rlib --crate-name tailor ${rust}/tailor/src/lib.rs
+      --extern tailor_sys=${sys} -o ${rlib}
+    DEPENDS ${rust_sources} ${arg_DEPENDS} VERBATIM)
 endfunction()
-file(GLOB graph_sources CONFIGURE_DEPENDS ${crate}/graph/*.rs)
-tailor_crate(libtailor.rlib DEPENDS tailor_runtime)
-tailor_crate(libtailor_graph.rlib FLAGS --cfg "feature=\"compiler\""
-  DEPENDS ${crate}/graph.rs ${graph_sources} tailor tailor_runtime)
+file(GLOB_RECURSE rust_sources CONFIGURE_DEPENDS ${rust}/tailor/src/*.rs ${rust}/tailor-sys/src/*.rs)
+tailor_crate("" DEPENDS tailor_runtime)
+tailor_crate(_graph FEATURES compiler DEPENDS tailor tailor_runtime)
+tailor_crate(_onnx FEATURES compiler onnx DEPENDS tailor_onnx tailor tailor_runtime)
 set(all_features --cfg "feature=\"compiler\"" --cfg "feature=\"onnx\"")
-tailor_crate(libtailor_onnx.rlib FLAGS ${all_features}
-  DEPENDS ${crate}/graph.rs ${graph_sources} ${crate}/onnx.rs ${crate}/onnx/sys.rs tailor_onnx tailor tailor_runtime)
 
 foreach(name ${rust_tests})
-  set(rlib libtailor_graph.rlib)
+  set(crates rust_graph)
   if(name STREQUAL rust_test)
-    set(rlib libtailor.rlib)
-  elseif(name STREQUAL rust_onnx_test)
-    set(rlib libtailor_onnx.rlib)
+    set(crates rust)
+  elseif(name MATCHES "onnx|mistakes")
+    set(crates rust_onnx)
   endif()
   add_custom_command(OUTPUT ${name}
-    COMMAND ${TAILOR_RUSTC} ${flags} --test ${CMAKE_CURRENT_SOURCE_DIR}/${name}.rs --extern tailor=${rlib} -o ${name}
-    DEPENDS ${name}.rs ${rlib})
+    COMMAND ${TAILOR_RUSTC} ${flags} --test ${CMAKE_CURRENT_SOURCE_DIR}/${name}.rs
+      -L ${crates} --extern tailor=${crates}/libtailor.rlib -o ${name}
+    DEPENDS ${name}.rs ${crates}/libtailor.rlib)
   tailor_host_test(${name} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/${name})
 endforeach()
 # On the GPU that the emulator plays.
 set_property(TEST rust_device_test APPEND PROPERTY ENVIRONMENT TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>)
 tailor_reads_models(rust_onnx_test)
+set_property(TEST rust_compile_fail_test APPEND PROPERTY ENVIRONMENT TAILOR_RUSTC=${TAILOR_RUSTC}
+  TAILOR_RUST_CRATES=${CMAKE_CURRENT_BINARY_DIR}/rust_graph
+  TAILOR_RUST_COMPILE_FAIL=${CMAKE_CURRENT_SOURCE_DIR}/rust_compile_fail)
+tailor_host_test(rust_package_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/rust_package_test.py
+  ${TAILOR_CARGO} ${TAILOR_RUSTC} ${PROJECT_SOURCE_DIR} ${libraries} ${CMAKE_CURRENT_BINARY_DIR}/rust_packages)
 # The examples in the documentation compile.
 tailor_host_test(rust_docs_test COMMAND ${TAILOR_RUSTDOC} --test --edition 2021 --crate-name tailor
-  ${all_features} --extern tailor=${CMAKE_CURRENT_BINARY_DIR}/libtailor_onnx.rlib
-  -L native=${libraries} -C linker=${CMAKE_C_COMPILER} ${crate}/lib.rs)
-# tailor_rust_example(<name> <rlib>): the program rust_<name>.
-function(tailor_rust_example name rlib)
-  set(example ${PROJECT_SOURCE_DIR}/bindings/rust/examples/${name}.rs)
+  ${all_features} -L ${CMAKE_CURRENT_BINARY_DIR}/rust_onnx
+  --extern tailor=${CMAKE_CURRENT_BINARY_DIR}/rust_onnx/libtailor.rlib
+  --extern tailor_sys=${CMAKE_CURRENT_BINARY_DIR}/rust_onnx/libtailor_sys.rlib
+  -L native=${libraries} -C linker=${CMAKE_C_COMPILER} ${rust}/tailor/src/lib.rs)
+# tailor_rust_example(<name> <crates>): the program rust_<name>.
+function(tailor_rust_example name crates)
+  set(example ${rust}/tailor/examples/${name}.rs)
   add_custom_command(OUTPUT rust_${name}
-    COMMAND ${TAILOR_RUSTC} ${flags} ${example} --extern tailor=${rlib} -o rust_${name}
-    DEPENDS ${example} ${rlib})
+    COMMAND ${TAILOR_RUSTC} ${flags} ${example} -L ${crates} --extern tailor=${crates}/libtailor.rlib -o rust_${name}
+    DEPENDS ${example} ${crates}/libtailor.rlib)
 endfunction()
-tailor_rust_example(compile_onnx libtailor_onnx.rlib)
+tailor_rust_example(compile_onnx rust_onnx)
 tailor_onnx_example(rust_compile_onnx "^\\[2, 4\\] \\[1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0\\]\n$")
-tailor_rust_example(custom_operator libtailor_graph.rlib)
+tailor_rust_example(custom_operator rust_graph)
 tailor_host_test(rust_custom_operator COMMAND ${CMAKE_CURRENT_BINARY_DIR}/rust_custom_operator)
 set_tests_properties(rust_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION
   "^\\[5.0, 15.0, -10.0, -15.0, 15.0\\], clamped at \\[1, 3\\]\n\\[10.0, 15.0\\], clamped at \\[1\\]\n$")
-add_custom_target(rust_host ALL DEPENDS ${rust_tests} rust_compile_onnx rust_custom_operator)
+tailor_rust_example(thread_pool rust_graph)
+tailor_host_test(rust_thread_pool COMMAND ${CMAKE_CURRENT_BINARY_DIR}/rust_thread_pool)
+set_tests_properties(rust_thread_pool PROPERTIES PASS_REGULAR_EXPRESSION "^\\[256.0, 256000.0, 1280000.0\\]\n$")
+add_custom_target(rust_host ALL DEPENDS ${rust_tests} ${rust_examples})

@@ -154,8 +154,8 @@ fn run(executable: &Executable, weights: &Weights, batch: usize, length: usize) 
     let mut session = executable.session(2).unwrap();
     let dims = [batch as i64, length as i64, WIDTH as i64];
     let outputs = session.run(&[Tensor::new(&x, &dims), Tensor::new(&keep_bytes, &dims[..2])]).unwrap();
-    assert_eq!(outputs.dims(0).unwrap(), dims);
-    assert_eq!(outputs.dims(1).unwrap(), [batch as i64, WIDTH as i64]);
+    assert_eq!(outputs.shape(0).unwrap(), dims);
+    assert_eq!(outputs.shape(1).unwrap(), [batch as i64, WIDTH as i64]);
     assert_close(outputs.get(0).unwrap(), &wanted, "y");
     assert_close(outputs.get(1).unwrap(), &mean, "mean");
     outputs.get::<f32>(0).unwrap().iter().map(|v| v.to_bits()).collect()

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
 use tailor::graph::{CompileOptions, CustomOptions, CustomResult, Graph, Value};
-use tailor::{dims, CustomCall, DType, Device, Error, Executable, LoadOptions, Result, Runtime, Session, Tensor};
-use tailor::{FAILED_PRECONDITION, INTERNAL, INVALID_ARGUMENT, RESOURCE_EXHAUSTED};
+use tailor::{dims, CustomCall, DType, Device, Error, ErrorCode, Executable, LoadOptions, Result, Runtime, Session};
+use tailor::Tensor;
 
 const CPU: Device = Device::Cpu;
 
@@ -121,30 +121,30 @@ fn counts_say_how_much_of_a_result_there_is() {
         (vec![-1.0], vec![], 0.0, vec![]),
     ] {
         let outputs = session.run(&[Tensor::new(&x, &[x.len() as i64])]).unwrap();
-        assert_eq!(outputs.dims(0).unwrap(), [kept.len() as i64]);
+        assert_eq!(outputs.shape(0).unwrap(), [kept.len() as i64]);
         assert_eq!(outputs.get::<f32>(0).unwrap(), kept);
         assert_eq!(outputs.get::<f32>(1).unwrap(), [sum]);
         assert_eq!(outputs.get::<f32>(2).unwrap(), squares);
     }
     let error = error_of(run_of(&mut session, &[1.0, 2.0, 3.0])); // it counts 4 of 3
-    assert_eq!(error.code, INVALID_ARGUMENT);
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
     assert!(error.message.contains('4') && error.message.contains('3'), "{}", error);
 }
 
 #[test]
 fn a_failure_has_its_code_message_and_node() {
     let full = |_: &CustomCall<'_>| {
-        Err(Error { code: RESOURCE_EXHAUSTED, message: "the table is full".into(), node: String::new() })
+        Err(Error::new(ErrorCode::ResourceExhausted, "the table is full"))
     };
     let error = error_of(run_of(&mut session_of(full), &[1.0]));
-    assert_eq!((error.code, error.node.as_str()), (RESOURCE_EXHAUSTED, "node y"));
+    assert_eq!((error.code, error.node.as_str()), (ErrorCode::ResourceExhausted, "node y"));
     assert_eq!(error.message, "custom operator \"op\" failed: the table is full");
     for code in [0, -3, 99] {
-        let unknown = move |_: &CustomCall<'_>| Err(Error { code, message: "no".into(), node: String::new() });
-        assert_eq!(error_of(run_of(&mut session_of(unknown), &[1.0])).code, INTERNAL);
+        let unknown = move |_: &CustomCall<'_>| Err(Error::new(ErrorCode::from_raw(code), "no"));
+        assert_eq!(error_of(run_of(&mut session_of(unknown), &[1.0])).code, ErrorCode::Internal);
     }
     let mut calls = session_of(|call| if call.operand::<f32>(0)?[0] < 0.0 { Err("wrong".into()) } else { scale(call) });
-    assert_eq!(error_of(run_of(&mut calls, &[1.0])).code, INTERNAL);
+    assert_eq!(error_of(run_of(&mut calls, &[1.0])).code, ErrorCode::Internal);
     assert_eq!(run_of(&mut calls, &[-1.0]).unwrap(), [-3.0]);
 }
 
@@ -233,7 +233,7 @@ fn the_function_is_dropped_after_the_last_executable() {
     assert_eq!(Arc::strong_count(&held), 2);
     for (name, words) in [("op", "\"op\" is registered already"), ("", "empty"), ("tailor.x", "tailor. are taken")] {
         let error = error_of(register(name));
-        assert_eq!(error.code, INVALID_ARGUMENT);
+        assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.contains(words), "{}", error);
         assert_eq!(Arc::strong_count(&held), 2);
     }
@@ -288,12 +288,12 @@ fn a_function_may_run_another_session() {
 fn artifacts_name_what_they_need() {
     let bytes = graph_of("op", "5").compile_artifact(CompileOptions::default()).unwrap();
     let error = error_of(Executable::from_bytes(&bytes));
-    assert_eq!(error.code, FAILED_PRECONDITION);
+    assert_eq!(error.code, ErrorCode::FailedPrecondition);
     assert!(error.message.contains("not registered for the CPU: \"op\""), "{}", error);
     let runtime = Runtime::new().unwrap();
     runtime.register("op", Device::Cuda(0), scale).unwrap(); // another device's
     let options = LoadOptions { runtime: Some(&runtime), ..Default::default() };
-    assert_eq!(error_of(Executable::from_bytes_with(&bytes, &options)).code, FAILED_PRECONDITION);
+    assert_eq!(error_of(Executable::from_bytes_with(&bytes, &options)).code, ErrorCode::FailedPrecondition);
     runtime.register("op", CPU, scale).unwrap();
     let path = std::env::temp_dir().join(format!("tailor_rust_custom_{}.tlr", std::process::id()));
     std::fs::write(&path, &bytes).unwrap();
@@ -331,7 +331,7 @@ fn nodes_are_checked() {
     let x = graph.input("x", DType::F32, &dims![graph.symbol("N").unwrap()]).unwrap();
     let add = |name: &str, results: &[CustomResult<'_>]| {
         let error = error_of(graph.custom(name, &[x], results, CustomOptions::default()));
-        assert_eq!(error.code, INVALID_ARGUMENT);
+        assert_eq!(error.code, ErrorCode::InvalidArgument);
         error.message
     };
     let result = CustomResult { dtype: DType::F32, dims: &dims![2], counted_dim: None };

@@ -4,8 +4,7 @@ use std::ffi::{c_void, CString};
 use std::os::raw::{c_char, c_int};
 
 use tailor::graph::{CompileOptions, CustomOptions, CustomResult, Graph};
-use tailor::{dims, DType, Device, Error, Executable, LoadOptions, Runtime, SessionOptions, Tensor};
-use tailor::{FAILED_PRECONDITION, INVALID_ARGUMENT};
+use tailor::{dims, DType, Device, Error, ErrorCode, Executable, LoadOptions, Runtime, SessionOptions, Tensor};
 
 const GPU: Device = Device::Cuda(0);
 
@@ -54,7 +53,7 @@ fn one_artifact_runs_on_both() {
             let (x, y) = example(rows);
             let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap();
             assert_eq!(outputs.get::<f32>(0).unwrap(), y);
-            assert!(outputs.device_address(0).unwrap().is_none());
+            assert!(outputs[0].device_address().is_none());
         }
     }
 }
@@ -79,16 +78,16 @@ fn products_in_f32_may_be_tf32() {
 fn a_device_that_is_not_there_is_an_error() {
     let missing = CompileOptions { device: Device::Cuda(7), ..options() };
     let error = error_of(scaled().compile_with(missing));
-    assert_eq!(error.code, FAILED_PRECONDITION);
+    assert_eq!(error.code, ErrorCode::FailedPrecondition);
     assert!(error.message.contains("CUDA device 7 was asked for"), "{}", error);
     let options = SessionOptions { cuda_graph: true, ..Default::default() };
     let on_cpu = scaled().compile_with(self::options()).unwrap();
-    assert_eq!(error_of(on_cpu.session_with(&options)).code, INVALID_ARGUMENT);
+    assert_eq!(error_of(on_cpu.session_with(options)).code, ErrorCode::InvalidArgument);
 }
 
 #[test]
 fn runs_may_be_graphs() {
-    let mut session = on_gpu().session_with(&SessionOptions { cuda_graph: true, ..Default::default() }).unwrap();
+    let mut session = on_gpu().session_with(SessionOptions { cuda_graph: true, ..Default::default() }).unwrap();
     for rows in [3, 40, 7] {
         let (x, y) = example(rows);
         assert_eq!(session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap().get::<f32>(0).unwrap(), y);
@@ -97,13 +96,16 @@ fn runs_may_be_graphs() {
 
 #[test]
 fn asynchronous_runs_are_waited_for() {
-    let mut session = on_gpu().session_with(&SessionOptions { asynchronous: true, ..Default::default() }).unwrap();
+    let mut session = on_gpu().session_with(SessionOptions { asynchronous: true, ..Default::default() }).unwrap();
     let (x, y) = example(5);
     let inputs = [Tensor::new(&x, &[5, 4])];
-    let mut running = session.start(&inputs).unwrap();
+    // SAFETY, here and below: no run is forgotten.
+    let mut running = unsafe { session.start(&inputs) }.unwrap();
     assert!(!running.poll().unwrap());
     assert_eq!(running.wait().unwrap().get::<f32>(0).unwrap(), y);
-    drop(session.start(&inputs).unwrap());
+    drop(unsafe { session.start(&inputs) }.unwrap());
+    let (outputs, done) = session.run_while(&inputs, |run| run.poll().unwrap()).unwrap();
+    assert_eq!((outputs.get::<f32>(0).unwrap(), done), (&y[..], false));
     assert_eq!(session.run(&inputs).unwrap().get::<f32>(0).unwrap(), y);
 }
 
@@ -111,12 +113,12 @@ fn asynchronous_runs_are_waited_for() {
 fn tensors_stay_on_the_device() {
     let options = SessionOptions { device_outputs: true, ..Default::default() };
     let executable = on_gpu();
-    let (mut first, mut second) = (executable.session_with(&options).unwrap(), executable.session(1).unwrap());
+    let (mut first, mut second) = (executable.session_with(options).unwrap(), executable.session(1).unwrap());
     let (x, _) = example(5);
     let outputs = first.run(&[Tensor::new(&x, &[5, 4])]).unwrap();
     let error = error_of(outputs.get::<f32>(0));
     assert_eq!(error.message, "output 0 is in the device's memory: see device_address");
-    let address = outputs.device_address(0).unwrap().unwrap() as *mut f32;
+    let address = outputs[0].device_address().unwrap() as *mut f32;
     // SAFETY: the outputs of the first session live while the second runs.
     let there = unsafe { Tensor::on_device(address, 20, &[5, 4]) };
     let twice: Vec<f32> = x.iter().map(|v| v * 4.0).collect();
@@ -130,7 +132,7 @@ fn the_stream_may_be_the_hosts() {
     let owner = executable.session(1).unwrap();
     // SAFETY: the session whose stream it is outlives the other.
     let stream = unsafe { tailor::Stream::from_raw(owner.stream()) };
-    let mut session = executable.session_with(&SessionOptions { stream: Some(stream), ..Default::default() }).unwrap();
+    let mut session = executable.session_with(SessionOptions { stream: Some(stream), ..Default::default() }).unwrap();
     assert_eq!(session.stream(), owner.stream());
     let (x, y) = example(2);
     assert_eq!(session.run(&[Tensor::new(&x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);

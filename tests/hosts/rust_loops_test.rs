@@ -1,7 +1,7 @@
 //! Loops, branches and their builders, built and run from Rust.
 
 use tailor::graph::{Activation, Graph, Recurrence, Unique, Value};
-use tailor::{dims, Bool, DType, Error, Result, Session, Tensor, INVALID_ARGUMENT};
+use tailor::{dims, Bool, DType, Error, ErrorCode, Result, Session, Tensor};
 
 fn compiled(graph: &Graph) -> Session {
     graph.compile().unwrap().session(1).unwrap()
@@ -13,7 +13,7 @@ fn output_all(graph: &Graph, values: &[Value<'_>]) -> Result<()> {
 
 fn message_of<T>(result: Result<T>) -> String {
     let Error { code, message, .. } = result.err().expect("an error");
-    assert_eq!(code, INVALID_ARGUMENT, "{}", message);
+    assert_eq!(code, ErrorCode::InvalidArgument, "{}", message);
     message
 }
 
@@ -95,7 +95,7 @@ fn data_tells_how_much_is_kept() {
     let rows = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
     for (kept, wanted, at) in [([1, 0, 1], vec![1.0f32, 2.0, 5.0, 6.0], vec![0i64, 2]), ([0, 0, 0], vec![], vec![])] {
         let outputs = session.run(&[Tensor::new(&rows, &[3, 2]), Tensor::new(&kept.map(Bool), &[3])]).unwrap();
-        assert_eq!(outputs.dims(0).unwrap(), [at.len() as i64, 2]);
+        assert_eq!(outputs.shape(0).unwrap(), [at.len() as i64, 2]);
         assert_eq!(outputs.get::<f32>(0).unwrap(), wanted);
         assert_eq!(outputs.get::<i64>(1).unwrap(), at);
     }

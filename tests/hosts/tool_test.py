@@ -1,53 +1,23 @@
 """The command line tool: graph text to artifact to results."""
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
+import re
 import unittest
 
 import numpy as np
 import onnx
 
-TOOL, FAKE_CUDA = sys.argv.pop(1), sys.argv.pop(1)
-
-GRAPH = """graph @affine(%x: f32[B, 3], %k: i32[]) where B in [1, 9] {
-  %two = constant 2 : f32[]
-  %y = mul %x, %two
-  %top = reduce_max %y {axes = [1]}
-  %f = cast %k {dtype = f32}
-  %z = add %top, %f
-  return "y" = %y, "z" = %z
-}
-"""
+from tool_case import FAKE_CUDA, FILE, STATUS, USAGE, ToolCase
 
 
-class ToolTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
-        (self.path / "graph.txt").write_text(GRAPH)
-
-    def run_tool(self, *arguments, **environment):
-        done = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, cwd=self.path,
-                              env={**os.environ, **environment})
-        return done.returncode, done.stdout, done.stderr
-
-    def compile(self):
-        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "host"), (0, "", ""))
-
+class ToolTest(ToolCase):
     def test_compile_takes_bounds_and_donations(self):
-        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "host", "--max-versions", "1",
-                                       "--donate", "x"), (0, "", ""))
+        self.succeed("compile", "graph.txt", "-o", "a.tlr", "--target", "host", "--max-versions", "1",
+                                       "--donate", "x")
         _, out, _ = self.run_tool("inspect", "a.tlr", "--json")
         described = json.loads(out)
         self.assertEqual(["donated" in spec for spec in described["inputs"]], [True, False])
         self.assertEqual({len(launch["versions"]) for launch in described["variants"][0]["launches"]}, {1})
-        code, _, err = self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--donate", "w")
-        self.assertEqual(code, 1)
-        self.assertIn('"w" is no input', err)
+        self.refuse(STATUS, '"w" is no input', "compile", "graph.txt", "-o", "a.tlr", "--donate", "w")
 
     def write_onnx(self):
         x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", "width"])
@@ -61,9 +31,9 @@ class ToolTest(unittest.TestCase):
     def test_onnx_models(self):
         self.write_onnx()
         options = ("--dim", "batch=1..4", "--dim", "width=2*batch + 1", "--fixed", "axes=@axes.npy")
-        self.assertEqual(self.run_tool("compile", "m.onnx", "--target", "host", *options), (0, "", ""))
+        self.succeed("compile", "m.onnx", "--target", "host", *options)
         np.save(self.path / "x.npy", np.ones((2, 5), np.float32))
-        code, out, _ = self.run_tool("run", "m.tlr", "--input", "x=@x.npy")
+        code, out, _ = self.run_tool("run", "--values", 64, "m.tlr", "--input", "x=@x.npy")
         self.assertEqual(code, 0)
         self.assertIn("2xf32=5,5", out)
         code, out, _ = self.run_tool("import", "m.onnx", "--text", *options)
@@ -73,14 +43,13 @@ class ToolTest(unittest.TestCase):
 
     def test_onnx_errors_name_what_is_at_fault(self):
         self.write_onnx()
-        for arguments, reason in ((("m.onnx",), 'ReduceSum node "total": the list of axes depends on data'),
-                                  (("m.onnx", "--dim", "bach=4"), 'no dim "bach"'),
-                                  (("m.onnx", "--dim", "batch"), '--dim "batch" is neither'),
-                                  (("none.onnx",), "No such file")):
+        for exit_code, arguments, reason in (
+                (STATUS, ("m.onnx",), 'ReduceSum node "total": the list of axes depends on data'),
+                (STATUS, ("m.onnx", "--dim", "bach=4"), 'no dim "bach"'),
+                (USAGE, ("m.onnx", "--dim", "batch"), '--dim "batch" is neither'),
+                (FILE, ("none.onnx",), "No such file")):
             with self.subTest(reason):
-                code, _, err = self.run_tool("import", *arguments)
-                self.assertEqual(code, 1)
-                self.assertIn(reason, err)
+                self.refuse(exit_code, reason, "import", *arguments)
 
     def test_convolutions_may_be_direct(self):
         (self.path / "conv.txt").write_text("""graph @conv(%x: f32[N, 16, H, W]) {
@@ -94,53 +63,51 @@ class ToolTest(unittest.TestCase):
 }
 """)
         for arguments, layout in (((), "winograd_panels16"), (("--direct-convolutions",), "panels16")):
-            self.assertEqual(self.run_tool("compile", "conv.txt", "-o", "c.tlr", "--target", "host", *arguments),
-                             (0, "", ""))
+            self.succeed("compile", "conv.txt", "-o", "c.tlr", "--target", "host", *arguments)
             described = json.loads(self.run_tool("inspect", "c.tlr", "--json")[1])
             self.assertEqual([constant["layout"] for constant in described["constants"]], [layout])
             np.save(self.path / "x.npy", np.ones((1, 16, 3, 4), np.float32))
-            self.assertEqual(self.run_tool("run", "c.tlr", "--input", "x=@x.npy"),
+            self.assertEqual(self.run_tool("run", "--values", 64, "c.tlr", "--input", "x=@x.npy"),
                              (0, "y=1x1x2x16xf32=" + ",".join(["144"] * 32) + "\n", ""))
 
     def test_a_provider_computes_offered_products(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")
-        self.assertEqual(self.run_tool("compile", "dot.txt", "-o", "d.tlr", "--target", "host", "--offer-products"),
-                         (0, "", ""))
+        self.succeed("compile", "dot.txt", "-o", "d.tlr", "--target", "host", "--offer-products")
         inputs = ("--input", "x=1x2xf32=1,2", "--input", "w=2x2xf32=3,4,5,6")
-        self.assertEqual(self.run_tool("run", "d.tlr", *inputs), (0, "d=1x2xf32=13,16\n", ""))
-        code, out, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "onednn")
+        self.assertEqual(self.run_tool("run", "--values", 64, "d.tlr", *inputs), (0, "d=1x2xf32=13,16\n", ""))
+        code, out, err = self.run_tool("run", "--values", 64, "d.tlr", *inputs, "--provider", "onednn")
         if "libtailor_onednn.so: cannot open" in err:
             self.skipTest("libtailor_onednn.so is not built")
         self.assertEqual((code, out, err), (0, "d=1x2xf32=13,16\n", ""))
         (self.path / "choice.txt").write_text("own or not\n")
-        code, _, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "onednn", "--provider-choice", "choice.txt")
-        self.assertEqual(code, 1)
+        code, _, err = self.run_tool("run", "--values", 64, "d.tlr", *inputs, "--provider", "onednn", "--provider-choice", "choice.txt")
+        self.assertEqual(code, STATUS)
         self.assertIn("product choice: line 1", err)
-        code, _, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "nobody")
-        self.assertEqual(code, 1)
+        code, _, err = self.run_tool("run", "--values", 64, "d.tlr", *inputs, "--provider", "nobody")
+        self.assertEqual(code, USAGE)
         self.assertIn("no matmul provider nobody", err)
 
     def test_cublaslt_computes_products_on_a_gpu(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")
-        self.assertEqual(self.run_tool("compile", "dot.txt", "-o", "d.tlr", "--target", "simt", "--offer-products",
-                                       "--allow-tf32"), (0, "", ""))
-        run = ("run", "d.tlr", "--device", "cuda", "--provider", "cublaslt", "--input", "x=1x2xf32=1,2", "--input",
+        self.succeed("compile", "dot.txt", "-o", "d.tlr", "--target", "simt", "--offer-products",
+                                       "--allow-tf32")
+        run = ("run", "--values", 64, "d.tlr", "--device", "cuda", "--provider", "cublaslt", "--input", "x=1x2xf32=1,2", "--input",
                "w=2x2xf32=3,4,5,6")
         self.assertEqual(self.run_tool(*run, TAILOR_CUDA_DRIVER=FAKE_CUDA, TAILOR_CUBLASLT=FAKE_CUDA),
                          (0, "d=1x2xf32=13,16\n", ""))
         code, _, err = self.run_tool(*run, TAILOR_CUDA_DRIVER=FAKE_CUDA, TAILOR_CUBLASLT="/nowhere/libcublasLt.so")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, STATUS)
         self.assertIn("cuBLASLt cannot be loaded: /nowhere/libcublasLt.so", err)
 
     def test_runs_literals_and_files(self):
         self.compile()
-        code, out, err = self.run_tool("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
+        code, out, err = self.run_tool("run", "--values", 64, "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
         self.assertEqual((code, out, err), (0, "y=2x3xf32=2,4,6,-8,1,-12\nz=2xf32=13,8\n", ""))
         x = np.arange(6, dtype=np.float32).reshape(2, 3)
         np.save(self.path / "x.npy", x)
-        code, out, err = self.run_tool("run", "a.tlr", "--input", "x=@x.npy", "--input", "k=i32", "--output", "y=@y.npy",
+        code, out, err = self.run_tool("run", "--values", 64, "a.tlr", "--input", "x=@x.npy", "--input", "k=i32", "--output", "y=@y.npy",
                                        "--threads", 2)
         self.assertEqual((code, out, err), (0, "z=2xf32=4,10\n", ""))
         np.testing.assert_array_equal(np.load(self.path / "y.npy"), x * 2)
@@ -158,14 +125,13 @@ class ToolTest(unittest.TestCase):
         self.assertIn("CUDA_ERROR_NO_DEVICE (100)", out)
 
     def test_runs_on_a_device(self):
-        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "simt", "--target", "host"),
-                         (0, "", ""))
-        run = ("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
+        self.succeed("compile", "graph.txt", "-o", "a.tlr", "--target", "simt", "--target", "host")
+        run = ("run", "--values", 64, "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
         for device in ("cpu", "cuda", "cuda:0"):
             self.assertEqual(self.run_tool(*run, "--device", device, TAILOR_CUDA_DRIVER=FAKE_CUDA),
                              (0, "y=2x3xf32=2,4,6,-8,1,-12\nz=2xf32=13,8\n", ""))
         code, _, err = self.run_tool(*run, "--device", "cuda", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, STATUS)
         self.assertIn("CUDA device 0 was asked for, but the CUDA driver cannot be loaded", err)
         for device in ("gpu", "cuda:", "cuda:1x"):
             self.assertIn("is no device: expected cpu, cuda or cuda:1", self.run_tool(*run, "--device", device)[2])
@@ -195,27 +161,27 @@ class ToolTest(unittest.TestCase):
 }
 """)
         compiling = ("compile", "w.txt", "-o", "w.tlr", "--target", "host")
-        run = ("run", "w.tlr", "--input", "x=1x3xf32=1,1,1")
+        run = ("run", "--values", 64, "w.tlr", "--input", "x=1x3xf32=1,1,1")
         code, out, err = self.run_tool(*compiling)
-        self.assertEqual((code, out), (1, ""))
-        self.assertEqual(err, "tailor: w.txt does not hold the bytes of constants: w, b/0, half; give them by "
+        self.assertEqual((code, out), (USAGE, ""))
+        self.assertEqual(err, "tailor: INVALID_ARGUMENT: w.txt does not hold the bytes of constants: w, b/0, half; give them by "
                               "--constants FILE.npz, or draw them by --random-constants SEED\n")
         self.assertFalse((self.path / "w.tlr").exists())
         hashes = []
         for save in (np.savez, np.savez_compressed):
             save(self.path / "w.npz", unused=np.zeros(3), **weights)
-            self.assertEqual(self.run_tool(*compiling, "--constants", "w.npz"), (0, "", ""))
+            self.succeed(*compiling, "--constants", "w.npz")
             self.assertEqual(self.run_tool(*run),
                              (0, "y=1x4xf32=24,30,36,42\nk=2x1xi64=1,2\nh=1x2xbf16=1.5,-2\n", ""))
             hashes.append(self.weights_hash("w.tlr"))
         self.assertEqual(hashes[0], hashes[1])
         weights["w"][2, 3] += 1
         np.savez(self.path / "w.npz", **weights)
-        self.assertEqual(self.run_tool(*compiling, "--constants", "w.npz"), (0, "", ""))
+        self.succeed(*compiling, "--constants", "w.npz")
         self.assertNotEqual(self.weights_hash("w.tlr"), hashes[0])
         drawn = []
         for seed in (7, 7, 8):
-            self.assertEqual(self.run_tool(*compiling, "--random-constants", seed), (0, "", ""))
+            self.succeed(*compiling, "--random-constants", seed)
             drawn.append((self.weights_hash("w.tlr"), self.run_tool(*run)[1]))
         self.assertEqual(drawn[0], drawn[1])
         self.assertNotEqual(drawn[0][0], drawn[2][0])
@@ -224,11 +190,11 @@ class ToolTest(unittest.TestCase):
     def test_compiling_may_be_isolated_and_limited(self):
         (self.path / "g.txt").write_text('graph @g(%x: f32[N]) {\n  %y = neg %x\n  return "y" = %y\n}\n')
         compiling = ("compile", "g.txt", "--target", "host", "-o")
-        self.assertEqual(self.run_tool(*compiling, "here.tlr"), (0, "", ""))
-        self.assertEqual(self.run_tool(*compiling, "apart.tlr", "--isolated", "--memory-limit", "1g"), (0, "", ""))
+        self.succeed(*compiling, "here.tlr")
+        self.succeed(*compiling, "apart.tlr", "--isolated", "--memory-limit", "1g")
         self.assertEqual((self.path / "here.tlr").read_bytes(), (self.path / "apart.tlr").read_bytes())
         code, _, err = self.run_tool(*compiling, "none.tlr", "--isolated", "--memory-limit", "1m")
-        self.assertEqual((code, err), (1, "tailor: isolated compilation: out of memory, within memory_limit of 1.0 MiB\n"))
+        self.assertEqual((code, err), (STATUS, "tailor: RESOURCE_EXHAUSTED: isolated compilation: out of memory, within memory_limit of 1.0 MiB\n"))
         self.assertFalse((self.path / "none.tlr").exists())
 
     def weights_hash(self, artifact):
@@ -245,19 +211,21 @@ class ToolTest(unittest.TestCase):
         (self.path / "hashed.txt").write_text(text.replace("HASH", "hash 0000000000000001"))
         v, w = np.zeros((1, 1), np.int8), np.ones((2, 2), np.float32)
         compiling = ("compile", "w.txt", "-o", "w.tlr", "--target", "host", "--constants", "w.npz")
-        for arrays, words in (
-                ({"w": w}, "w.npz has no array for constants: v"),
-                ({"w": w.astype(np.float64), "v": v}, "constant w is f32[2, 2] in w.txt, but f64[2, 2] in w.npz"),
-                ({"w": w, "v": v.reshape(1)}, "constant v is i8[1, 1] in w.txt, but i8[1] in w.npz"),
-                ({"w": w.astype(np.complex64), "v": v}, "w.npz: w.npy: element type <c8 is not supported"),
-                ({"w": np.asfortranarray(np.zeros((2, 3), np.float32)), "v": v}, "w.npz: w.npy is in Fortran order")):
+        for exit_code, arrays, words in (
+                (USAGE, {"w": w}, "w.npz has no array for constants: v"),
+                (USAGE, {"w": w.astype(np.float64), "v": v}, "constant w is f32[2, 2] in w.txt, but f64[2, 2] in w.npz"),
+                (USAGE, {"w": w, "v": v.reshape(1)}, "constant v is i8[1, 1] in w.txt, but i8[1] in w.npz"),
+                (FILE, {"w": w.astype(np.complex64), "v": v}, "w.npz: w.npy: element type <c8 is not supported"),
+                (FILE, {"w": np.asfortranarray(np.zeros((2, 3), np.float32)), "v": v}, "w.npz: w.npy is in Fortran order")):
             with self.subTest(words):
                 np.savez(self.path / "w.npz", **arrays)
-                self.assertEqual(self.run_tool(*compiling), (1, "", f"tailor: {words}\n"))
+                code, out, err = self.run_tool(*compiling)
+                self.assertEqual((code, out), (exit_code, ""))
+                self.assertRegex(err, f"^tailor: [A-Z_]+: {re.escape(words)}\n$")
         np.savez(self.path / "w.npz", w=w, v=v)
         hashed = ("compile", "hashed.txt", "-o", "w.tlr", "--target", "host")
         self.assertIn('the bytes of "w" do not have the hash', self.run_tool(*hashed, "--constants", "w.npz")[2])
-        self.assertEqual(self.run_tool(*hashed, "--random-constants", 1), (0, "", ""))
+        self.succeed(*hashed, "--random-constants", 1)
         code, _, err = self.run_tool(*hashed, "--random-constants", 1, "--constants", "w.npz")
         self.assertNotEqual(code, 0)
         self.assertIn("excludes", err)
@@ -279,12 +247,12 @@ class ToolTest(unittest.TestCase):
                 with self.subTest((save.__name__, content[-60:])):
                     (self.path / "b.npz").write_bytes(content)
                     code, _, err = self.run_tool(*compiling)
-                    self.assertEqual(code, 1)
-                    self.assertRegex(err, "^tailor: b.npz.*(damaged|is no .npz|no .npy|wrong size|no array)")
-        self.assertEqual(self.run_tool(*compiling[:-1], "none.npz"), (1, "", "tailor: cannot read none.npz\n"))
+                    self.assertIn(code, (FILE, USAGE))
+                    self.assertRegex(err, "^tailor: [A-Z_]+: b.npz.*(damaged|is no .npz|no .npy|wrong size|no array)")
+        self.refuse(FILE, "cannot read none.npz: No such file", *compiling[:-1], "none.npz")
 
     def test_inspects_what_does_not_run_here(self):
-        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "g.tlr", "--target", "simt"), (0, "", ""))
+        self.succeed("compile", "graph.txt", "-o", "g.tlr", "--target", "simt")
         code, out, err = self.run_tool("inspect", "g.tlr", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")
         self.assertEqual((code, err), (0, ""))
         for line in ("input    x: f32[B, 3]", "variant  simt", "  image  ir simt, ", "  launch "):
@@ -293,26 +261,23 @@ class ToolTest(unittest.TestCase):
     def test_mistakes_are_named(self):
         self.compile()
         np.save(self.path / "f.npy", np.asfortranarray(np.zeros((2, 3), np.float32)))
-        for arguments, words in (
-                (["inspect", "none.tlr"], "none.tlr"),
-                (["inspect", "graph.txt"], "graph.txt"),
-                (["run", "a.tlr", "--input", "x=1x3xf32"], "input k is missing"),
-                (["run", "a.tlr", "--input", "x=1x3xf32", "--input", "k=i32", "--input", "q=i32"], "no input q"),
-                (["run", "a.tlr", "--input", "x=1x3xf32=1,2", "--input", "k=i32"], "x has 2 elements, needs 3"),
-                (["run", "a.tlr", "--input", "x=1x3xf99", "--input", "k=i32"], '"f99" is no element type'),
-                (["run", "a.tlr", "--input", "x=1x3xf32=1,b,3", "--input", "k=i32"], '"b" is no f32'),
-                (["run", "a.tlr", "--input", "x=10x3xf32", "--input", "k=i32"], "B is 10"),
-                (["run", "a.tlr", "--input", "x=@f.npy", "--input", "k=i32"], "Fortran"),
-                (["run", "a.tlr", "--input", "x=@graph.txt", "--input", "k=i32"], "no .npy file"),
-                (["run", "a.tlr", "--input", "x=1x3xf32", "--input", "k=i32", "--output", "w=@w.npy"], "no output w"),
-                (["compile", "none.txt", "-o", "b.tlr"], "none.txt"),
-                (["compile", "a.tlr", "-o", "b.tlr"], "UTF-8"),
-                (["compile", "graph.txt", "-o", "b.tlr", "--target", "z80"], "z80"),
-                (["compile", "graph.txt", "-o", "none/b.tlr"], "cannot write none/b.tlr")):
+        for exit_code, arguments, words in (
+                (FILE, ["inspect", "none.tlr"], "none.tlr"),
+                (STATUS, ["inspect", "graph.txt"], "graph.txt"),
+                (USAGE, ["run", "a.tlr", "--input", "q=i32"], 'no input "q"'),
+                (USAGE, ["run", "a.tlr", "--input", "x=1x3xf32=1,2"], "has 2 elements, needs 3"),
+                (USAGE, ["run", "a.tlr", "--input", "x=1x3xf99"], '"f99" is no element type'),
+                (USAGE, ["run", "a.tlr", "--input", "x=1x3xf32=1,b,3"], '"b" is no f32'),
+                (USAGE, ["run", "a.tlr", "--input", "x=10x3xf32"], "B is 10"),
+                (FILE, ["run", "a.tlr", "--input", "x=@f.npy"], "Fortran"),
+                (FILE, ["run", "a.tlr", "--input", "x=@graph.txt"], "no .npy file"),
+                (USAGE, ["run", "a.tlr", "--output", "w=@w.npy"], 'no output "w"'),
+                (FILE, ["compile", "none.txt", "-o", "b.tlr"], "none.txt"),
+                (STATUS, ["compile", "a.tlr", "-o", "b.tlr"], "UTF-8"),
+                (STATUS, ["compile", "graph.txt", "-o", "b.tlr", "--target", "z80"], "z80"),
+                (FILE, ["compile", "graph.txt", "-o", "none/b.tlr"], "cannot write none/b.tlr")):
             with self.subTest(arguments):
-                code, _, err = self.run_tool(*arguments)
-                self.assertEqual(code, 1)
-                self.assertIn(words, err)
+                self.refuse(exit_code, words, *arguments)
 
 
 if __name__ == "__main__":

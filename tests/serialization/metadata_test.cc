@@ -104,6 +104,7 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
   program.variants[0].outputs_to_copy = {0};
   program.variants[0].offers_products = true;
+  program.variants[0].code_symbols = {{0, 3, 1}, {0x40, -1, -1}};
   program.variants[0].custom_calls = {
       {"my.op", "{\"k\": 1}", "node 3", {{DType::kF32, 2}}, {{DType::kI64, 0}, {DType::kBool, 8}}}};
   const TensorMap map{
@@ -129,6 +130,8 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(read.variants[1].fault_word, -1);
   EXPECT_FALSE(read.variants[1].reads_back);
   EXPECT_TRUE(to.offers_products);
+  EXPECT_EQ(to.code_symbols, from.code_symbols);
+  EXPECT_TRUE(read.variants[1].code_symbols.empty());
   ASSERT_EQ(to.custom_calls.size(), 1u);
   const ProgramCustomCall& call = to.custom_calls[0];
   EXPECT_EQ(call.name + call.attributes + call.node, "my.op{\"k\": 1}node 3");

@@ -18,6 +18,16 @@ constexpr absl::string_view kCtypes[] = {"POINTER", "byref",    "c_char_p", "c_d
                                          "c_int64", "c_size_t", "c_uint64", "c_void_p", "sizeof"};
 constexpr absl::string_view kConverters[] = {"dtype_code", "i64", "i64s", "utf8"};
 
+// Names that only type checkers resolve.
+constexpr absl::string_view kTypes = R"(if TYPE_CHECKING:
+    from ._building import Building, GraphValue
+    from ._types import DimLike, DTypeLike, Integers, Operand
+    from .graph import Value
+else:
+    Building = GraphValue = object
+
+)";
+
 constexpr size_t kWidth = 110;
 
 // Words that Python keeps for itself get an underscore.
@@ -45,6 +55,24 @@ std::vector<std::string> CTypes(AttributeType type) {
       return {"POINTER(c_uint64)", "c_size_t"};
   }
   return {};
+}
+
+std::string Annotation(AttributeType type) {
+  switch (type) {
+    case AttributeType::kI64:
+      return "SupportsIndex";
+    case AttributeType::kI64s:
+      return "Integers";
+    case AttributeType::kF64:
+      return "float";
+    case AttributeType::kString:
+      return "str";
+    case AttributeType::kDType:
+      return "DTypeLike";
+    case AttributeType::kDims:
+      return "Sequence[DimLike]";
+  }
+  return "";
 }
 
 std::string Import(absl::string_view module, absl::Span<const absl::string_view> names, absl::string_view body) {
@@ -83,13 +111,15 @@ std::string ArgTypes(const OpInfo& op) {
 std::string Parameters(const OpInfo& op, bool skip) {
   std::vector<std::string> out = {"self"};
   for (const OperandInfo& o : op.operands) {
-    if (!skip || &o != &op.operands.front()) out.push_back(std::string(o.name));
+    if (skip && &o == &op.operands.front()) continue;
+    out.push_back(absl::StrCat(o.name, ": ", o.variadic ? "Sequence[Operand]" : "Operand"));
   }
-  for (const AttributeInfo& a : RequiredAttributes(op)) out.push_back(std::string(a.name));
+  for (const AttributeInfo& a : RequiredAttributes(op)) out.push_back(absl::StrCat(a.name, ": ", Annotation(a.type)));
   std::vector<AttributeInfo> optional = OptionalAttributes(op);
   if (!optional.empty()) out.push_back("*");
   for (const AttributeInfo& a : optional) {
-    out.push_back(absl::StrCat(a.name, "=", *a.default_text == "[]" ? "()" : *a.default_text));
+    out.push_back(
+        absl::StrCat(a.name, ": ", Annotation(a.type), " = ", *a.default_text == "[]" ? "()" : *a.default_text));
   }
   return absl::StrJoin(out, ", ");
 }
@@ -152,7 +182,7 @@ std::string Converted(const AttributeInfo& a) {
 
 std::string GraphMethod(const OpInfo& op) {
   std::string out =
-      absl::StrCat("\n    def ", MethodName(op), "(", Parameters(op, false), "):\n", Doc(op), Operands(op));
+      absl::StrCat("\n    def ", MethodName(op), "(", Parameters(op, false), ") -> Value:\n", Doc(op), Operands(op));
   std::vector<std::string> arguments = {absl::StrCat("\"", FunctionName(op), "\"")};
   for (const OperandInfo& o : op.operands) {
     arguments.push_back(o.variadic ? absl::StrCat("(c_uint64 * len(", o.name, "))(*", o.name, "), len(", o.name, ")")
@@ -171,9 +201,9 @@ std::string GraphMethod(const OpInfo& op) {
 
 std::string ValueMethod(const OpInfo& op) {
   if (op.operands.empty() || op.operands.front().variadic) return "";
-  return absl::StrCat("\n    def ", MethodName(op), "(", Parameters(op, true), "):\n        return self.graph.",
-                      MethodName(op), "(", Forwarded(op), ")\n\n    ", MethodName(op), ".__doc__ = GraphOps.",
-                      MethodName(op), ".__doc__\n");
+  return absl::StrCat("\n    def ", MethodName(op), "(", Parameters(op, true),
+                      ") -> Value:\n        return self.graph.", MethodName(op), "(", Forwarded(op), ")\n\n    ",
+                      MethodName(op), ".__doc__ = GraphOps.", MethodName(op), ".__doc__\n");
 }
 
 }  // namespace
@@ -183,12 +213,15 @@ std::string PythonOps() {
   for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, OptionsClass(*op));
   absl::StrAppend(&out, "\n# Argument types of the C functions; each returns tailor_status*.\nSIGNATURES = {\n");
   for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, ArgTypes(*op));
-  absl::StrAppend(&out, "}\n\n\nclass GraphOps:\n    \"\"\"Ops as methods of a graph: graph.add(a, b).\"\"\"\n");
+  absl::StrAppend(&out,
+                  "}\n\n\nclass GraphOps(Building):\n    \"\"\"Ops as methods of a graph: graph.add(a, b).\"\"\"\n");
   for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, GraphMethod(*op));
-  absl::StrAppend(&out, "\n\nclass ValueOps:\n    \"\"\"Ops as methods of their first operand: a.add(b).\"\"\"\n");
+  absl::StrAppend(
+      &out, "\n\nclass ValueOps(GraphValue):\n    \"\"\"Ops as methods of their first operand: a.add(b).\"\"\"\n");
   for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, ValueMethod(*op));
-  return absl::StrCat(kHead, Import("ctypes", kCtypes, out), "\n", Import("._convert", kConverters, out),
-                      "from ._integers import Options\n\n", out);
+  return absl::StrCat(kHead, "from __future__ import annotations\n\nfrom collections.abc import Sequence\n",
+                      Import("ctypes", kCtypes, out), "from typing import TYPE_CHECKING, SupportsIndex\n\n",
+                      Import("._convert", kConverters, out), "from ._integers import Options\n\n", kTypes, out);
 }
 
 }  // namespace tailor

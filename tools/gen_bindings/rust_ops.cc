@@ -16,11 +16,10 @@ constexpr absl::string_view kHead =
 #![allow(rustdoc::broken_intra_doc_links)] // formulas have brackets
 #![allow(clippy::should_implement_trait)] // value.rs has the operators
 
-use std::mem::size_of;
 use std::os::raw::c_char;
 
 use super::{handles, DimSize, Graph, Operand, Value};
-use crate::{DType, Result};
+use crate::{sys as c, DType, Result};
 )";
 
 // What precedes the methods: why all their calls are safe.
@@ -66,22 +65,19 @@ std::string RustType(AttributeType type, absl::string_view lifetime) {
   return "";
 }
 
-// The C parameters or members that carry one attribute, as "name: type".
-std::vector<std::string> CDeclarations(const AttributeInfo& a) {
+// The members of C structs that carry one attribute.
+std::vector<std::string> CMembers(const AttributeInfo& a) {
   const std::string name = Name(a.name);
   switch (a.type) {
     case AttributeType::kI64:
-      return {absl::StrCat(name, ": i64")};
     case AttributeType::kF64:
-      return {absl::StrCat(name, ": f64")};
     case AttributeType::kDType:
-      return {absl::StrCat(name, ": i32")};
+      return {name};
     case AttributeType::kI64s:
-      return {absl::StrCat(name, ": *const i64"), absl::StrCat(a.name, "_count: usize")};
     case AttributeType::kDims:
-      return {absl::StrCat(name, ": *const u64"), absl::StrCat(a.name, "_count: usize")};
+      return {name, absl::StrCat(a.name, "_count")};
     case AttributeType::kString:
-      return {absl::StrCat(name, ": *const c_char"), absl::StrCat(a.name, "_size: usize")};
+      return {name, absl::StrCat(a.name, "_size")};
   }
   return {};
 }
@@ -185,17 +181,17 @@ std::string Handles(const OpInfo& op, absl::string_view graph) {
 std::string COptions(const OpInfo& op) {
   std::vector<AttributeInfo> optional = OptionalAttributes(op);
   if (optional.empty()) return "";
-  std::vector<std::string> fields = {absl::StrCat("struct_size: size_of::<c::", OptionsName(op), ">() as u64")};
+  std::vector<std::string> fields;
   for (const AttributeInfo& a : optional) {
     const std::string from = absl::StrCat(a.type == AttributeType::kDims ? "" : "options.", Name(a.name));
-    std::vector<std::string> names = CDeclarations(a), values = CValues(a, from);
+    std::vector<std::string> names = CMembers(a), values = CValues(a, from);
     for (size_t i = 0; i < names.size(); ++i) {
-      fields.push_back(absl::StrCat(names[i].substr(0, names[i].find(':')), ": ", values[i]));
+      fields.push_back(absl::StrCat(names[i], ": ", values[i]));
     }
   }
   std::string out = absl::StrCat("        let options = c::", OptionsName(op), " {\n");
   for (const std::string& field : fields) absl::StrAppend(&out, "            ", field, ",\n");
-  return absl::StrCat(out, "        };\n");
+  return absl::StrCat(out, "            ..Default::default()\n        };\n");
 }
 
 std::string Call(const OpInfo& op, absl::string_view graph) {
@@ -243,47 +239,6 @@ std::string Method(const OpInfo& op) {
   return absl::StrCat(out, Handles(op, graph), COptions(op), Call(op, graph), "    }\n");
 }
 
-std::string CStruct(const OpInfo& op) {
-  std::vector<AttributeInfo> optional = OptionalAttributes(op);
-  if (optional.empty()) return "";
-  std::string out =
-      absl::StrCat("\n    #[repr(C)]\n    pub struct ", OptionsName(op), " {\n        pub struct_size: u64,\n");
-  for (const AttributeInfo& a : optional) {
-    for (const std::string& member : CDeclarations(a)) absl::StrAppend(&out, "        pub ", member, ",\n");
-  }
-  return absl::StrCat(out, "    }\n");
-}
-
-std::string CFunction(const OpInfo& op) {
-  std::vector<std::string> parameters = {"graph: *mut tailor_graph"};
-  for (const OperandInfo& o : op.operands) {
-    parameters.push_back(absl::StrCat(Name(o.name), o.variadic ? ": *const u64" : ": u64"));
-    if (o.variadic) parameters.push_back(absl::StrCat(o.name, "_count: usize"));
-  }
-  for (const AttributeInfo& a : RequiredAttributes(op)) {
-    for (std::string& declaration : CDeclarations(a)) parameters.push_back(std::move(declaration));
-  }
-  if (!OptionalAttributes(op).empty()) parameters.push_back(absl::StrCat("options: *const ", OptionsName(op)));
-  parameters.push_back("out: *mut u64");
-  return BlockList("        ", absl::StrCat("pub fn ", FunctionName(op), "("), parameters, ") -> *mut tailor_status;");
-}
-
-// The C ABI of tailor/ops.h.
-std::string CModule() {
-  std::string out = R"(
-mod c {
-    #![allow(non_camel_case_types, dead_code)] // fields are for the library to read
-
-    use super::super::sys::tailor_graph;
-    use crate::sys::tailor_status;
-    use std::os::raw::c_char;
-)";
-  for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, CStruct(*op));
-  absl::StrAppend(&out, "\n    #[link(name = \"tailor\")]\n    extern \"C\" {\n");
-  for (const OpInfo* op : GeneratedOps()) absl::StrAppend(&out, CFunction(*op));
-  return absl::StrCat(out, "    }\n}\n");
-}
-
 }  // namespace
 
 std::string RustOps() {
@@ -294,7 +249,7 @@ std::string RustOps() {
   }
   // The first item of a block follows its brace without an empty line.
   return absl::StrCat(kHead, options, kSafety, "impl<'g> Value<'g> {\n", of_value.substr(1), "}\n\nimpl Graph {\n",
-                      of_graph.substr(1), "}\n", CModule());
+                      of_graph.substr(1), "}\n");
 }
 
 }  // namespace tailor

@@ -6,12 +6,14 @@
 
 namespace tailor {
 
-std::string CHeader();      // api/include/tailor/ops.h
-std::string CGlue();        // api/graph_ops.cc
-std::string PythonOps();    // bindings/python/tailor/_ops.py
-std::string RustOps();      // bindings/rust/src/graph/ops.rs
-std::string GoOps();        // bindings/go/graph/ops.go
-std::string OpReference();  // docs/ops.md
+std::string CHeader();       // api/include/tailor/ops.h
+std::string CGlue();         // api/graph_ops.cc
+std::string CppOps();        // api/include/tailor/hpp/ops.hpp
+std::string CppOpsInline();  // api/include/tailor/hpp/ops_inline.hpp
+std::string PythonOps();     // bindings/python/tailor/_ops.py
+std::string RustOps();       // bindings/rust/tailor/src/graph/ops.rs
+std::string GoOps();         // bindings/go/graph/ops.go
+std::string OpReference();   // docs/ops.md
 
 }  // namespace tailor
 

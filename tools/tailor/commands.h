@@ -1,4 +1,6 @@
-// The verbs of the command line tool. Each prints to stdout, and throws std::runtime_error with a message for the user.
+// The commands of the command line tool and their arguments. A command prints its result to stdout, as one JSON object
+// where `json` is set, and returns the exit code. It throws UsageError, FileError, StatusError or InterruptedError
+// (failures.h).
 #ifndef TAILOR_TOOLS_TAILOR_COMMANDS_H_
 #define TAILOR_TOOLS_TAILOR_COMMANDS_H_
 
@@ -7,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/tailor/inputs.h"
+#include "tools/tailor/loaded_model.h"
 #include "tools/tailor/model.h"
 
 namespace tailor {
@@ -17,13 +21,30 @@ struct InspectArguments {
 };
 
 struct RunArguments {
-  std::string artifact;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  LoadArguments load;
+  InputArguments input;
+  std::vector<std::string> outputs;   // name=@file.npy
+  std::vector<std::string> expected;  // name=..., as inputs
+  double rtol = 1e-4, atol = 1e-5;
   uint64_t threads = 1;
-  std::string provider;         // provider_library.h, or "cublaslt"; empty: none
-  std::string provider_choice;  // file; empty: all matmuls
-  std::string device = "cpu";   // or "cuda", "cuda:1"
+  int64_t values = -1;  // elements of each output to print; negative: statistics
+  std::string trace;    // file; empty: none
+  bool json = false;
+};
+
+struct BenchArguments {
+  LoadArguments load;
+  InputArguments input;
+  std::string compared;      // a second model; empty: none
+  uint64_t random_dims = 0;  // shapes to draw; 0: every combination of the lists
+  double seconds = 3;        // of timed runs, per model
+  uint64_t warmup = 1;       // untimed runs of each shape
+  uint64_t callers = 1;
+  uint64_t threads = 1;  // per caller
+  std::string items;     // symbol that counts the items of a run; empty: the first dim of the first input
+  std::string trace;     // file; empty: none
+  uint64_t traced = 20;  // shapes to trace, at most
+  bool json = false;
 };
 
 struct CompileArguments {
@@ -31,30 +52,59 @@ struct CompileArguments {
   std::string artifact;  // empty: the model's path with .tlr
   std::vector<std::string> targets;
   std::vector<std::string> donated;
-  std::string constants;                   // .npz file of the bytes that a graph's text leaves out; empty: none
-  std::optional<uint64_t> constants_seed;  // seed of random values for them
-  uint64_t max_versions = 0;               // 0: the default
+  uint64_t max_versions = 0;  // 0: the default
+  uint64_t threads = 0;       // 0: one per core
   bool offer_products = false;
   bool allow_tf32 = false;
   bool direct_convolutions = false;
   uint64_t memory_limit = 0;  // bytes; 0: none
   bool isolated = false;
+  std::string key;  // file of the secret key to sign with; empty: unsigned
+  bool progress = false;
+  bool json = false;
 };
 
-struct TuneArguments {
-  std::vector<std::string> arguments;
+struct PrintArguments {
+  ModelArguments model;
+  bool json = false;
 };
 
-void Inspect(const InspectArguments& arguments);
-void Run(const RunArguments& arguments);
-// Prints the devices that executables can run on, and why there is no GPU.
-void Devices();
-void Compile(const CompileArguments& arguments);
-// Prints the text of a model's graph, or the facts about its dims.
-void PrintText(const ModelArguments& model);
-void PrintFacts(const ModelArguments& model);
+struct DevicesArguments {
+  bool json = false;
+};
+
+struct KeygenArguments {
+  std::string path = "tailor.key";  // the public key has .pub in place of the extension
+  bool force = false;
+  bool json = false;
+};
+
+struct SignArguments {
+  std::string artifact;
+  std::string key;
+  std::string output;  // empty: `artifact` itself
+  bool json = false;
+};
+
+struct VerifyArguments {
+  std::string artifact;
+  std::string public_key;  // file or 64 hex digits; empty: hashes alone
+  bool json = false;
+};
+
+int Inspect(const InspectArguments& arguments);
+int Run(const RunArguments& arguments);
+int Bench(const BenchArguments& arguments);
+int Devices(const DevicesArguments& arguments);
+int Compile(const CompileArguments& arguments);
+// The text of a model's graph, or the facts about its dims.
+int PrintText(const PrintArguments& arguments);
+int PrintFacts(const PrintArguments& arguments);
+int Keygen(const KeygenArguments& arguments);
+int Sign(const SignArguments& arguments);
+int Verify(const VerifyArguments& arguments);
 // Replaces the process by tailor-tune, which lies beside the tool: it compiles in ways that the C API does not offer.
-void Tune(const TuneArguments& arguments);
+int Tune(const std::vector<std::string>& arguments);
 
 }  // namespace tailor
 

@@ -1,13 +1,19 @@
-#include <fstream>
+#include <filesystem>
 #include <iostream>
-#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "tools/handles.h"
 #include "tools/tailor/commands.h"
-#include "tools/tailor/constants.h"
+#include "tools/tailor/compilation.h"
+#include "tools/tailor/failures.h"
+#include "tools/tailor/figures.h"
+#include "tools/tailor/files.h"
+#include "tools/tailor/keys.h"
 
 namespace tailor {
 namespace {
+
+using nlohmann::json;
 
 void KeepBytes(void* bytes, const void* data, size_t size) {
   static_cast<std::string*>(bytes)->assign(static_cast<const char*>(data), size);
@@ -20,17 +26,6 @@ std::vector<const char*> CStrings(const std::vector<std::string>& strings) {
   return out;
 }
 
-std::string ContentOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open()) throw std::runtime_error("cannot read " + path);
-  return content;
-}
-
-GraphHandle GraphOf(const ModelArguments& model) {
-  return IsOnnx(model.path) ? LoadOnnx(model) : ParseWithConstants(ContentOf(model.path), CompileArguments());
-}
-
 // The path with .tlr in place of its extension.
 std::string ArtifactPath(const std::string& path) {
   const size_t dot = path.rfind('.'), slash = path.rfind('/');
@@ -38,47 +33,95 @@ std::string ArtifactPath(const std::string& path) {
   return path.substr(0, has ? dot : path.size()) + ".tlr";
 }
 
-}  // namespace
+void SetOptions(const CompileArguments& arguments, tailor_compile_options* options) {
+  if (arguments.max_versions > 0) options->max_versions = arguments.max_versions;
+  options->threads = arguments.threads;
+  options->offer_products = arguments.offer_products;
+  options->allow_tf32 = arguments.allow_tf32;
+  options->direct_convolutions = arguments.direct_convolutions;
+  options->memory_limit = arguments.memory_limit;
+  options->isolated = arguments.isolated;
+}
 
-void Compile(const CompileArguments& arguments) {
-  const GraphHandle graph = IsOnnx(arguments.model.path)
-                                ? LoadOnnx(arguments.model)
-                                : ParseWithConstants(ContentOf(arguments.model.path), arguments);
-
+// The artifact's bytes.
+std::string CompileToBytes(const CompileArguments& arguments) {
+  SecretKey key;
+  if (!arguments.key.empty()) key = ReadSecretKey(arguments.key);
+  const GraphHandle graph = LoadGraph(arguments.model);
   const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
   tailor_compile_options options;
   tailor_compile_options_init(&options);
+  SetOptions(arguments, &options);
   options.targets = targets.data();
   options.target_count = targets.size();
   options.donated = donated.data();
   options.donated_count = donated.size();
-  if (arguments.max_versions > 0) options.max_versions = arguments.max_versions;
-  options.offer_products = arguments.offer_products;
-  options.allow_tf32 = arguments.allow_tf32;
-  options.direct_convolutions = arguments.direct_convolutions;
-  options.memory_limit = arguments.memory_limit;
-  options.isolated = arguments.isolated;
+  if (!arguments.key.empty()) options.secret_key = key.data();
   std::string bytes;
-  Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
+  const CompilationProgress progress(arguments.progress, &options);
+  progress.Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
+  InterruptGuard::ThrowIfInterrupted();
+  return bytes;
+}
+
+// Adds what the artifact at `path` holds.
+void Describe(const std::string& path, json* result) {
+  std::string text;
+  Check(tailor_artifact_describe(
+      path.data(), path.size(),
+      [](void* user, const char* json, size_t size) { static_cast<std::string*>(user)->assign(json, size); }, &text));
+  const json described = json::parse(text);
+  (*result)["constant_bytes"] = described["constant_bytes"];
+  for (const json& variant : described["variants"]) {
+    (*result)["variants"].push_back({{"target", variant["target"]},
+                                     {"image_bytes", variant["image_bytes"]},
+                                     {"launches", variant["launches"].size()}});
+  }
+}
+
+void PrintResult(const json& result) {
+  std::cout << result["artifact"].get<std::string>() << "  " << ByteText(result["bytes"]);
+  if (result.contains("constant_bytes")) std::cout << ", constants " << ByteText(result["constant_bytes"]);
+  for (const json& variant : result["variants"]) {
+    std::cout << ", " << variant["target"].get<std::string>() << " " << ByteText(variant["image_bytes"]);
+  }
+  std::cout << (result["signed"].get<bool>() ? ", signed" : "") << "  (" << TimeText(result["seconds"]) << ")\n";
+}
+
+int PrintOf(const PrintArguments& arguments, const char* key, tailor_status* (*text_of)(tailor_graph*, const char**)) {
+  const char* text = nullptr;
+  const GraphHandle graph = LoadGraph(arguments.model);
+  Check(text_of(graph.get(), &text));
+  if (arguments.json) {
+    std::cout << json{{"model", arguments.model.path}, {key, text}}.dump(2) << "\n";
+  } else {
+    std::cout << text;
+  }
+  return kExitSuccess;
+}
+
+}  // namespace
+
+int Compile(const CompileArguments& arguments) {
+  const Stopwatch watch;
+  const std::string bytes = CompileToBytes(arguments);
   const std::string path = arguments.artifact.empty() ? ArtifactPath(arguments.model.path) : arguments.artifact;
-  std::ofstream out(path, std::ios::binary);
-  out << bytes;
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + path);
+  WriteFile(path, bytes);
+  json result = {{"artifact", path},
+                 {"bytes", bytes.size()},
+                 {"signed", !arguments.key.empty()},
+                 {"seconds", watch.Seconds()},
+                 {"variants", json::array()}};
+  if (std::filesystem::is_regular_file(path)) Describe(path, &result);
+  if (arguments.json) {
+    std::cout << result.dump(2) << "\n";
+  } else {
+    PrintResult(result);
+  }
+  return kExitSuccess;
 }
 
-void PrintText(const ModelArguments& model) {
-  const char* text = nullptr;
-  const GraphHandle graph = GraphOf(model);
-  Check(tailor_graph_text(graph.get(), &text));
-  std::cout << text;
-}
-
-void PrintFacts(const ModelArguments& model) {
-  const char* text = nullptr;
-  const GraphHandle graph = GraphOf(model);
-  Check(tailor_graph_facts_text(graph.get(), &text));
-  std::cout << text;
-}
+int PrintText(const PrintArguments& arguments) { return PrintOf(arguments, "text", tailor_graph_text); }
+int PrintFacts(const PrintArguments& arguments) { return PrintOf(arguments, "facts", tailor_graph_facts_text); }
 
 }  // namespace tailor

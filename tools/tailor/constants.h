@@ -5,13 +5,13 @@
 #include <string>
 
 #include "tools/handles.h"
-#include "tools/tailor/commands.h"
+#include "tools/tailor/model.h"
 
 namespace tailor {
 
 // Parses `text`. The bytes of constants that it leaves out come from arguments.constants or arguments.constants_seed.
-// Throws std::runtime_error naming the constants that have none, or one whose array has another dtype or shape.
-GraphHandle ParseWithConstants(const std::string& text, const CompileArguments& arguments);
+// Throws UsageError naming the constants that have none, or one whose array has another dtype or shape.
+GraphHandle ParseWithConstants(const std::string& text, const ModelArguments& arguments);
 
 }  // namespace tailor
 

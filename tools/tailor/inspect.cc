@@ -3,6 +3,7 @@
 
 #include "tools/handles.h"
 #include "tools/tailor/commands.h"
+#include "tools/tailor/failures.h"
 
 namespace tailor {
 namespace {
@@ -58,7 +59,7 @@ void PrintVariant(const json& variant) {
 
 }  // namespace
 
-void Inspect(const InspectArguments& arguments) {
+int Inspect(const InspectArguments& arguments) {
   std::string text;
   Check(tailor_artifact_describe(
       arguments.artifact.data(), arguments.artifact.size(),
@@ -66,7 +67,7 @@ void Inspect(const InspectArguments& arguments) {
   const json all = json::parse(text);
   if (arguments.json) {
     std::cout << all.dump(2) << "\n";
-    return;
+    return kExitSuccess;
   }
   const json& made = all["provenance"];
   std::cout << "graph    " << made["graph_name"].get<std::string>() << " " << made["graph_hash"].get<std::string>()
@@ -81,6 +82,7 @@ void Inspect(const InspectArguments& arguments) {
   for (const json& fact : all["facts"]) std::cout << "fact     " << fact.get<std::string>() << "\n";
   for (const json& check : all["checks"]) std::cout << "check    " << check["message"].get<std::string>() << "\n";
   for (const json& variant : all["variants"]) PrintVariant(variant);
+  return kExitSuccess;
 }
 
 }  // namespace tailor

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <stdexcept>
 #include <utility>
 
 #include "tailor/onnx.h"
-#include "tools/tailor/commands.h"
+#include "tools/tailor/constants.h"
+#include "tools/tailor/failures.h"
+#include "tools/tailor/files.h"
 #include "tools/tailor/tensor_file.h"
 
 namespace tailor {
@@ -18,7 +19,7 @@ int64_t NumberOf(const std::string& text, const std::string& argument) {
   int64_t number;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && stop == text.data() + text.size()) return number;
-  throw std::runtime_error("--dim \"" + argument + "\": \"" + text + "\" is no number");
+  throw UsageError("--dim \"" + argument + "\": \"" + text + "\" is no number");
 }
 
 // --dim arguments as options; these point to the strings here.
@@ -44,7 +45,7 @@ class DimOptions {
   void Add(const std::string& argument) {
     const size_t equals = argument.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == argument.size()) {
-      throw std::runtime_error("--dim \"" + argument + "\" is neither NAME=N, NAME=MIN..MAX nor NAME=EXPRESSION");
+      throw UsageError("--dim \"" + argument + "\" is neither NAME=N, NAME=MIN..MAX nor NAME=EXPRESSION");
     }
     const std::string name = argument.substr(0, equals), size = argument.substr(equals + 1);
     const size_t dots = size.find("..");
@@ -68,14 +69,10 @@ tailor_onnx_fixed FixedOf(NamedTensor& tensor) {
   fixed.tensor.data_bytes = tensor.bytes.size();
   fixed.tensor.dtype = static_cast<int32_t>(tensor.dtype);
   fixed.tensor.rank = static_cast<int32_t>(tensor.dims.size());
-  if (tensor.dims.size() > TAILOR_MAX_RANK) throw std::runtime_error(tensor.name + " has more than 8 dims");
+  if (tensor.dims.size() > TAILOR_MAX_RANK) throw UsageError(tensor.name + " has more than 8 dims");
   std::copy(tensor.dims.begin(), tensor.dims.end(), fixed.tensor.dims);
   return fixed;
 }
-
-}  // namespace
-
-bool IsOnnx(const std::string& path) { return path.size() > 5 && path.compare(path.size() - 5, 5, ".onnx") == 0; }
 
 GraphHandle LoadOnnx(const ModelArguments& arguments) {
   std::vector<NamedTensor> tensors;
@@ -94,8 +91,18 @@ GraphHandle LoadOnnx(const ModelArguments& arguments) {
   options.custom_domain_count = domains.size();
   tailor_graph* graph = nullptr;
   const StatusHandle status(tailor_onnx_load(arguments.path.data(), arguments.path.size(), &options, &graph));
-  if (status != nullptr) throw std::runtime_error(arguments.path + ": " + tailor_status_message(status.get()));
+  // The message names the node.
+  if (status)
+    throw StatusError(tailor_status_code(status.get()), arguments.path + ": " + tailor_status_message(status.get()));
   return GraphHandle(graph);
+}
+
+}  // namespace
+
+bool IsOnnx(const std::string& path) { return path.ends_with(".onnx") && path.size() > 5; }
+
+GraphHandle LoadGraph(const ModelArguments& arguments) {
+  return IsOnnx(arguments.path) ? LoadOnnx(arguments) : ParseWithConstants(ReadFile(arguments.path), arguments);
 }
 
 }  // namespace tailor

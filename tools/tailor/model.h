@@ -2,6 +2,8 @@
 #ifndef TAILOR_TOOLS_TAILOR_MODEL_H_
 #define TAILOR_TOOLS_TAILOR_MODEL_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,13 @@ struct ModelArguments {
   // Of an ONNX model, name=@file.npy or name=2xi64=1,2: inputs that always have this value.
   std::vector<std::string> fixed;
   std::vector<std::string> custom_domains;  // of an ONNX model: whose nodes are custom operators
+  std::string constants;                    // .npz file of the bytes that a graph's text leaves out; empty: none
+  std::optional<uint64_t> constants_seed;   // seed of random values for them
 };
 
 bool IsOnnx(const std::string& path);
-// The graph of an ONNX model. Throws std::runtime_error with a message for the user.
-GraphHandle LoadOnnx(const ModelArguments& arguments);
+// The graph of a model. Throws UsageError, FileError or StatusError.
+GraphHandle LoadGraph(const ModelArguments& arguments);
 
 }  // namespace tailor
 

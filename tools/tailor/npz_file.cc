@@ -3,9 +3,12 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
+
+#include "tailor/runtime.h"
+#include "tools/tailor/failures.h"
 
 namespace tailor {
 namespace {
@@ -57,7 +60,7 @@ bool Inflate(const std::string& compressed, uint64_t size, std::string* out) {
 
 }  // namespace
 
-void NpzFile::Fail(const std::string& problem) const { throw std::runtime_error(path_ + ": " + problem); }
+void NpzFile::Fail(const std::string& problem) const { throw FileError(TAILOR_DATA_LOSS, path_ + ": " + problem); }
 
 std::string NpzFile::Bytes(uint64_t offset, uint64_t size) {
   if (offset > file_size_ || size > file_size_ - offset) Fail("the archive is damaged: a part lies beyond its end");
@@ -69,7 +72,7 @@ std::string NpzFile::Bytes(uint64_t offset, uint64_t size) {
 }
 
 NpzFile::NpzFile(const std::string& path) : path_(path), in_(path, std::ios::binary | std::ios::ate) {
-  if (!in_.is_open()) throw std::runtime_error("cannot read " + path);
+  if (!in_.is_open()) FailToRead(path, errno);
   const std::streamoff end_offset = in_.tellg();
   if (end_offset < 0 || end_offset == std::numeric_limits<std::streamoff>::max()) Fail("is no .npz file");
   file_size_ = static_cast<uint64_t>(end_offset);
@@ -130,10 +133,16 @@ void NpzFile::ReadDirectory(const std::string& directory, uint64_t count) {
   }
 }
 
+std::vector<std::string> NpzFile::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
 NamedTensor NpzFile::Read(const std::string& name) {
   const Entry& entry = entries_.at(name);
   const std::string place = path_ + ": " + name + ".npy";
-  const auto fail = [&](const std::string& problem) { throw std::runtime_error(place + " " + problem); };
+  const auto fail = [&](const std::string& problem) { throw FileError(TAILOR_DATA_LOSS, place + " " + problem); };
   if (entry.flags & 1) fail("is encrypted");
   if (entry.method != 0 && entry.method != Z_DEFLATED) {
     fail("is compressed by method " + std::to_string(entry.method) + ", expected stored or deflated");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tools/tailor/tensor_file.h"
 
@@ -14,10 +15,11 @@ namespace tailor {
 // The constructor reads the archive's directory, Read one array. Not thread-safe.
 class NpzFile {
  public:
-  // Throws std::runtime_error, as Read does, naming the file and what is wrong with it.
+  // Throws FileError, as Read does, naming the file and what is wrong with it.
   explicit NpzFile(const std::string& path);
 
   bool Has(const std::string& name) const { return entries_.count(name) > 0; }
+  std::vector<std::string> Names() const;
   // Requires Has(name). Its checksum is verified.
   NamedTensor Read(const std::string& name);
 

@@ -1,147 +1,201 @@
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
+#include <cmath>
 #include <iostream>
-#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "graph/element.h"
 #include "tools/handles.h"
-#include "tools/provider_library.h"
 #include "tools/tailor/commands.h"
-#include "tools/tailor/tensor_file.h"
+#include "tools/tailor/comparison.h"
+#include "tools/tailor/failures.h"
+#include "tools/tailor/figures.h"
+#include "tools/tailor/traced_runs.h"
 
 namespace tailor {
 namespace {
 
-constexpr int64_t kShownElements = 64;
+using nlohmann::json;
 
-tailor_tensor Describe(NamedTensor& tensor) {
-  if (tensor.dims.size() > TAILOR_MAX_RANK) throw std::runtime_error(tensor.name + " has too many dims");
-  tailor_tensor out;
-  tailor_tensor_init(&out);
-  out.data = tensor.bytes.data();
-  out.data_bytes = tensor.bytes.size();
-  out.dtype = static_cast<int32_t>(tensor.dtype);
-  out.rank = static_cast<int32_t>(tensor.dims.size());
-  std::copy(tensor.dims.begin(), tensor.dims.end(), out.dims);
-  return out;
-}
+constexpr int64_t kShownElements = 8;  // of an output, beside its statistics
 
-// The given inputs in signature order.
-std::vector<NamedTensor> OrderedInputs(const tailor_executable* executable, const std::vector<std::string>& arguments) {
-  std::map<std::string, NamedTensor> given;
-  for (const std::string& argument : arguments) {
-    NamedTensor tensor = ParseTensor(argument);
-    const std::string name = tensor.name;
-    if (!given.emplace(name, std::move(tensor)).second) throw std::runtime_error("input " + name + " is given twice");
-  }
-  std::vector<NamedTensor> ordered;
-  for (size_t i = 0; i < tailor_executable_input_count(executable); ++i) {
-    tailor_tensor_info info;
-    tailor_tensor_info_init(&info);
-    Check(tailor_executable_input(executable, i, &info));
-    auto found = given.find(info.name);
-    if (found == given.end()) throw std::runtime_error(std::string("input ") + info.name + " is missing");
-    ordered.push_back(std::move(found->second));
-    given.erase(found);
-  }
-  if (!given.empty()) throw std::runtime_error("there is no input " + given.begin()->first);
-  return ordered;
-}
-
-// File by output name.
-std::map<std::string, std::string> OutputFiles(const std::vector<std::string>& arguments) {
-  std::map<std::string, std::string> files;
-  for (const std::string& argument : arguments) {
-    const size_t at = argument.find("=@");
-    if (at == std::string::npos) throw std::runtime_error("\"" + argument + "\": expected name=@file.npy");
-    files[argument.substr(0, at)] = argument.substr(at + 2);
-  }
-  return files;
-}
-
-NamedTensor Result(const char* name, const tailor_tensor& tensor) {
-  NamedTensor result{name, static_cast<DType>(tensor.dtype), {tensor.dims, tensor.dims + tensor.rank}, {}};
-  int64_t bytes = SizeOf(result.dtype);
-  for (int64_t dim : result.dims) bytes *= dim;
+// An output as a tensor.
+NamedTensor Result(const std::string& name, const tailor_tensor& tensor) {
+  NamedTensor result;
+  result.name = name;
+  result.dtype = static_cast<DType>(tensor.dtype);
+  result.dims.assign(tensor.dims, tensor.dims + tensor.rank);
+  size_t bytes = SizeOf(result.dtype);
+  for (int64_t dim : result.dims) bytes *= static_cast<size_t>(dim);
   const char* data = static_cast<const char*>(tensor.data);
   result.bytes.assign(data, data + bytes);
   return result;
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in.is_open()) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+// By name, checked to be outputs. `arguments` are NAME=VALUE.
+template <typename Value>
+void CheckNames(const std::map<std::string, Value>& by_name, const ModelSignature& signature,
+                const std::string& option) {
+  for (const auto& [name, value] : by_name) {
+    std::string names;
+    bool found = false;
+    for (const TensorSpec& output : signature.outputs) {
+      found |= output.name == name;
+      names += (names.empty() ? "" : ", ") + output.name;
+    }
+    if (!found) throw UsageError(option + ": there is no output \"" + name + "\"; outputs: " + names);
+  }
 }
 
-RuntimeHandle MakeRuntime(const RunArguments& arguments) {
-  tailor_runtime_options options;
-  tailor_runtime_options_init(&options);
-  options.cublas_lt = arguments.provider == "cublaslt";
-  if (!arguments.provider.empty() && options.cublas_lt == 0) {
-    options.product_provider = LoadProvider(arguments.provider);
+std::map<std::string, std::string> OutputFiles(const std::vector<std::string>& arguments) {
+  std::map<std::string, std::string> files;
+  for (const std::string& argument : arguments) {
+    const size_t at = argument.find("=@");
+    if (at == std::string::npos) throw UsageError("--output " + argument + ": expected NAME=@FILE.npy");
+    files[argument.substr(0, at)] = argument.substr(at + 2);
   }
-  std::string choice;
-  if (!arguments.provider_choice.empty()) {
-    choice = ReadFile(arguments.provider_choice);
-    options.product_choice = choice.data();
-    options.product_choice_size = choice.size();
-  }
-  tailor_runtime* runtime = nullptr;
-  Check(tailor_runtime_create(&options, &runtime));
-  return RuntimeHandle(runtime);
+  return files;
 }
 
-// Sets the device that "cpu", "cuda" or "cuda:1" names.
-void ReadDevice(const std::string& text, tailor_load_options* options) {
-  if (text == "cpu") return;
-  int ordinal = 0, read = 0;
-  const bool numbered = std::sscanf(text.c_str(), "cuda:%d%n", &ordinal, &read) == 1;
-  if (text != "cuda" && (!numbered || static_cast<size_t>(read) != text.size())) {
-    throw std::runtime_error("\"" + text + "\" is no device: expected cpu, cuda or cuda:1");
+std::map<std::string, NamedTensor> ExpectedOutputs(const std::vector<std::string>& arguments) {
+  std::map<std::string, NamedTensor> expected;
+  for (NamedTensor& tensor : ParseTensors(arguments)) {
+    const std::string name = tensor.name;
+    if (!expected.emplace(name, std::move(tensor)).second) throw UsageError("--expect: " + name + " is given twice");
   }
-  options->device = TAILOR_DEVICE_CUDA;
-  options->device_ordinal = ordinal;
+  return expected;
+}
+
+// The outputs of one run, and its time.
+struct RunResult {
+  std::vector<NamedTensor> outputs;
+  double seconds;
+};
+
+RunResult RunOnce(const LoadedModel& model, uint64_t threads, const std::vector<tailor_tensor>& inputs) {
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  options.threads = threads;
+  options.host_outputs = 1;
+  tailor_session* created = nullptr;
+  Check(tailor_session_create(model.executable.get(), &options, &created));
+  const SessionHandle session(created);
+  std::vector<tailor_tensor> outputs(model.signature.outputs.size());
+  for (tailor_tensor& output : outputs) tailor_tensor_init(&output);
+  const Stopwatch watch;
+  Check(tailor_session_run(session.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+  RunResult result = {{}, watch.Seconds()};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    result.outputs.push_back(Result(model.signature.outputs[i].name, outputs[i]));
+  }
+  return result;
+}
+
+json OutputJson(const NamedTensor& output) {
+  json out = {
+      {"name", output.name}, {"dtype", NameOf(output.dtype)}, {"dims", output.dims}, {"hash", HashText(output)}};
+  if (output.count() == 0) return out;
+  const Statistics statistics = StatisticsOf(output);
+  const auto number = [](double value) { return std::isfinite(value) ? json(value) : json(DoubleText(value)); };
+  out["min"] = number(statistics.min), out["mean"] = number(statistics.mean), out["max"] = number(statistics.max);
+  out["nans"] = statistics.nans;
+  return out;
+}
+
+void PrintOutput(const NamedTensor& output, int64_t values) {
+  if (values >= 0) {
+    std::cout << output.name << "=" << TensorText(output, values) << "\n";
+    return;
+  }
+  std::cout << output.name << "  " << output.type();
+  if (output.count() > 0) {
+    const Statistics statistics = StatisticsOf(output);
+    std::cout << "  min " << NumberText(statistics.min) << "  mean " << NumberText(statistics.mean) << "  max "
+              << NumberText(statistics.max);
+    if (statistics.nans > 0) std::cout << "  NaNs " << statistics.nans;
+  }
+  if (output.count() <= kShownElements && output.count() > 0) {
+    const std::string text = TensorText(output, kShownElements);
+    std::cout << "  = " << text.substr(text.find('=') + 1);
+  }
+  std::cout << "\n";
+}
+
+// Appends the comparisons to `all`; reports mismatches to stderr. Whether all match.
+bool CompareOutputs(const RunArguments& arguments, const std::vector<NamedTensor>& outputs,
+                    const std::map<std::string, NamedTensor>& expected, json* all) {
+  bool matches = true;
+  for (const NamedTensor& output : outputs) {
+    const auto found = expected.find(output.name);
+    if (found == expected.end()) continue;
+    const Comparison comparison = tailor::Compare(output, found->second, arguments.rtol, arguments.atol);
+    json entry = {{"output", output.name}, {"matches", comparison.matches()}, {"differing", comparison.differing}};
+    if (std::isfinite(comparison.max_difference)) entry["max_difference"] = comparison.max_difference;
+    all->push_back(entry);
+    if (!comparison.matches()) {
+      std::cerr << "tailor: mismatch: output \"" << output.name << "\": " << comparison.message << "\n";
+    } else if (!arguments.json) {
+      std::cout << output.name << "  as expected, max difference " << NumberText(comparison.max_difference) << "\n";
+    }
+    matches = matches && comparison.matches();
+  }
+  return matches;
+}
+
+std::string Summary(const LoadedModel& model, const SymbolValues& dims, double seconds) {
+  return "first run " + TimeText(seconds) + (model.compiled ? ", compiled in " : ", loaded in ") +
+         TimeText(model.seconds) + (dims.empty() ? "" : ", dims " + Text(dims));
+}
+
+// RunOnce, with a hint where random indices may be the reason of a failure.
+RunResult RunWithHint(const LoadedModel& model, uint64_t threads, const InputChoices& choices,
+                      const std::vector<tailor_tensor>& inputs) {
+  try {
+    return RunOnce(model, threads, inputs);
+  } catch (const StatusError& failure) {
+    const std::string names = choices.IntegersByDefault();
+    if (names.empty()) throw;
+    throw StatusError(failure.code(), failure.what() + ("\n(random integers in 0..1: " + names +
+                                                        "; --range NAME=LOW:HIGH draws others)"));
+  }
 }
 
 }  // namespace
 
-void Run(const RunArguments& arguments) {
-  tailor_load_options load;
-  tailor_load_options_init(&load);
-  ReadDevice(arguments.device, &load);
-  const RuntimeHandle runtime = MakeRuntime(arguments);
-  const ExecutableHandle executable = LoadArtifact(arguments.artifact, &load, runtime.get());
-  std::vector<NamedTensor> inputs = OrderedInputs(executable.get(), arguments.inputs);
-  std::map<std::string, std::string> files = OutputFiles(arguments.outputs);
-  std::vector<tailor_tensor> given, results(tailor_executable_output_count(executable.get()));
-  for (NamedTensor& input : inputs) given.push_back(Describe(input));
-  for (tailor_tensor& result : results) tailor_tensor_init(&result);
-
-  tailor_session_options options;
-  tailor_session_options_init(&options);
-  options.threads = arguments.threads;
-  options.host_outputs = 1;
-  tailor_session* created = nullptr;
-  Check(tailor_session_create(executable.get(), &options, &created));
-  const SessionHandle session(created);
-  Check(tailor_session_run(session.get(), given.data(), given.size(), results.data(), results.size()));
-
-  for (size_t i = 0; i < results.size(); ++i) {
-    tailor_tensor_info info;
-    tailor_tensor_info_init(&info);
-    Check(tailor_executable_output(executable.get(), i, &info));
-    const NamedTensor result = Result(info.name, results[i]);
-    auto file = files.find(info.name);
-    if (file == files.end()) {
-      std::cout << result.name << "=" << TensorText(result, kShownElements) << "\n";
-      continue;
-    }
-    WriteNpy(file->second, result);
-    files.erase(file);
+int Run(const RunArguments& arguments) {
+  const std::map<std::string, std::string> files = OutputFiles(arguments.outputs);
+  const std::map<std::string, NamedTensor> expected = ExpectedOutputs(arguments.expected);
+  const RuntimeHandle runtime = MakeRuntime(arguments.load);
+  const LoadedModel model = LoadModel(arguments.load, runtime.get());
+  CheckNames(files, model.signature, "--output");
+  CheckNames(expected, model.signature, "--expect");
+  const InputChoices choices(arguments.input, model.signature);
+  const std::vector<DimChoice> dims = choices.Dims();
+  RequireSingleSizes(dims);
+  const std::vector<SymbolValues> shapes = DrawSizes(dims, model.signature, 0, 0);
+  InputBuffers inputs(choices, shapes);
+  if (!arguments.trace.empty()) {
+    InputBuffers own = inputs;  // runs may write donated inputs
+    WriteTrace(arguments.trace, {TraceRuns(model, arguments.threads, shapes, &own)});
   }
-  if (!files.empty()) throw std::runtime_error("there is no output " + files.begin()->first);
+  const RunResult result = RunWithHint(model, arguments.threads, choices, inputs.At(shapes[0]));
+
+  json out = {{"model", model.path},           {"dims", shapes[0]},          {"seconds", result.seconds},
+              {"load_seconds", model.seconds}, {"compiled", model.compiled}, {"outputs", json::array()},
+              {"comparisons", json::array()}};
+  for (const NamedTensor& output : result.outputs) {
+    const auto file = files.find(output.name);
+    if (file != files.end()) WriteNpy(file->second, output);
+    out["outputs"].push_back(OutputJson(output));
+    if (!arguments.json && (arguments.values < 0 || file == files.end())) PrintOutput(output, arguments.values);
+  }
+  const bool matches = CompareOutputs(arguments, result.outputs, expected, &out["comparisons"]);
+  if (arguments.json) {
+    std::cout << out.dump(2) << "\n";
+  } else if (arguments.values < 0) {
+    std::cout << Summary(model, shapes[0], result.seconds) << "\n";
+  }
+  return matches ? kExitSuccess : kExitNo;
 }
 
 }  // namespace tailor

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
-#include <stdexcept>
 
 #include "graph/element.h"
+#include "tailor/runtime.h"
+#include "tools/tailor/failures.h"
+#include "tools/tailor/files.h"
+#include "tools/tailor/npz_file.h"
 
 namespace tailor {
 namespace {
@@ -19,7 +20,8 @@ constexpr const char* kNumpy[kDTypeCount] = {"",    "|b1", "|i1", "<i2", "<i4", 
 constexpr char kMagic[] = "\x93NUMPY\x01";  // version 1.0, whose minor number is the literal's end
 constexpr size_t kPreamble = 10;            // magic, version and the header's length
 
-[[noreturn]] void Fail(const std::string& message) { throw std::runtime_error(message); }
+[[noreturn]] void Fail(const std::string& message) { throw UsageError(message); }
+[[noreturn]] void FailFile(const std::string& message) { throw FileError(TAILOR_DATA_LOSS, message); }
 
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -55,56 +57,99 @@ std::string HeaderField(const std::string& header, const std::string& key, char 
   const size_t at = header.find("'" + key + "'");
   const size_t first = at == std::string::npos ? at : header.find(begin, header.find(':', at));
   const size_t last = first == std::string::npos ? first : header.find(end, first + 1);
-  if (last == std::string::npos) Fail("the .npy header has no '" + key + "'");
+  if (last == std::string::npos) FailFile("the .npy header has no '" + key + "'");
   return header.substr(first + 1, last - first - 1);
 }
 
-}  // namespace
+// The array of a .npy file, or `name` of a .npz file, which `file.npz:array` names otherwise.
+NamedTensor ReadArray(const std::string& path, const std::string& name) {
+  constexpr std::string_view kArchive = ".npz";
+  const size_t colon = path.rfind(".npz:");
+  const std::string archive = colon == std::string::npos ? path : path.substr(0, colon + kArchive.size());
+  if (!archive.ends_with(kArchive)) return ParseNpy(ReadFile(path), path);
+  const std::string array = colon == std::string::npos ? name : path.substr(colon + kArchive.size() + 1);
+  NpzFile file(archive);
+  if (!file.Has(array)) throw FileError(TAILOR_NOT_FOUND, archive + " has no array " + array);
+  return file.Read(array);
+}
 
-int64_t NamedTensor::count() const { return static_cast<int64_t>(bytes.size()) / SizeOf(dtype); }
-
-NamedTensor ParseTensor(const std::string& argument) {
-  const size_t equals = argument.find('=');
-  if (equals == std::string::npos) Fail("\"" + argument + "\": expected name=2x3xf32=... or name=@file.npy");
-  const std::string value = argument.substr(equals + 1);
-  NamedTensor tensor;
-  if (!value.empty() && value[0] == '@') {
-    tensor = ReadNpy(value.substr(1));
-    tensor.name = argument.substr(0, equals);
-    return tensor;
+// "1,2,3" for the elements of `tensor`.
+void ParseElements(const std::string& text, const std::string& argument, NamedTensor* tensor) {
+  const std::vector<std::string> elements = Split(text, ',');
+  if (static_cast<int64_t>(elements.size()) != tensor->count()) {
+    Fail("\"" + argument + "\" has " + std::to_string(elements.size()) + " elements, needs " +
+         std::to_string(tensor->count()));
   }
-  tensor.name = argument.substr(0, equals);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (!ParseElement(tensor->dtype, elements[i], tensor->bytes.data() + i * SizeOf(tensor->dtype))) {
+      Fail("\"" + argument + "\": \"" + elements[i] + "\" is no " + NameOf(tensor->dtype));
+    }
+  }
+}
+
+// "2x3xf32=1,2,3,4,5,6", "2x3xf32" or "2x3xf32=@file".
+NamedTensor ParseLiteral(const std::string& value, const std::string& argument) {
+  NamedTensor tensor;
   const size_t data = value.find('=');
   std::vector<std::string> type = Split(value.substr(0, data), 'x');
   if (type.empty()) Fail("\"" + argument + "\" has no type");
   tensor.dtype = ParseDType(type.back());
   type.pop_back();
   for (const std::string& dim : type) tensor.dims.push_back(ParseDim(dim));
-  tensor.bytes.assign(ByteCount(tensor), 0);
-  if (data == std::string::npos) return tensor;
-  const std::vector<std::string> elements = Split(value.substr(data + 1), ',');
-  if (static_cast<int64_t>(elements.size()) != tensor.count()) {
-    Fail(tensor.name + " has " + std::to_string(elements.size()) + " elements, needs " +
-         std::to_string(tensor.count()));
-  }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    if (!ParseElement(tensor.dtype, elements[i], tensor.bytes.data() + i * SizeOf(tensor.dtype))) {
-      Fail("\"" + elements[i] + "\" is no " + NameOf(tensor.dtype));
+  const size_t size = ByteCount(tensor);
+  if (data != std::string::npos && value.compare(data + 1, 1, "@") == 0) {
+    const std::string path = value.substr(data + 2), content = ReadFile(path);
+    if (content.size() != size) {
+      FailFile(path + " has " + std::to_string(content.size()) + " bytes, " + tensor.type() + " " +
+               std::to_string(size));
     }
+    tensor.bytes.assign(content.begin(), content.end());
+    return tensor;
   }
+  tensor.bytes.assign(size, 0);
+  if (data != std::string::npos) ParseElements(value.substr(data + 1), argument, &tensor);
   return tensor;
 }
 
-NamedTensor ReadNpy(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.good() && file.empty()) Fail("cannot read " + path);
-  return ParseNpy(file, path);
+}  // namespace
+
+int64_t NamedTensor::count() const { return static_cast<int64_t>(bytes.size()) / SizeOf(dtype); }
+
+std::string NamedTensor::type() const { return TypeText(dtype, dims); }
+
+std::string TypeText(DType dtype, const std::vector<int64_t>& dims) {
+  std::string text;
+  for (const int64_t dim : dims) text += (text.empty() ? "" : ", ") + std::to_string(dim);
+  return NameOf(dtype) + ("[" + text + "]");
+}
+
+NamedTensor ParseTensor(const std::string& argument) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    Fail("\"" + argument + "\": expected NAME=2x3xf32=1,2,..., NAME=@FILE.npy or @FILE.npz");
+  }
+  const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
+  NamedTensor tensor = value.starts_with('@') ? ReadArray(value.substr(1), name) : ParseLiteral(value, argument);
+  tensor.name = name;
+  return tensor;
+}
+
+std::vector<NamedTensor> ParseTensors(const std::vector<std::string>& arguments) {
+  std::vector<NamedTensor> tensors;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with('@')) {
+      tensors.push_back(ParseTensor(argument));
+      continue;
+    }
+    NpzFile file(argument.substr(1));
+    for (const std::string& name : file.Names()) tensors.push_back(file.Read(name));
+  }
+  return tensors;
 }
 
 NamedTensor ParseNpy(const std::string& file, const std::string& path) {
   if (file.size() < kPreamble || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0) {
-    Fail(path + " is no .npy file of version 1.0");
+    FailFile(path + " is no .npy file of version 1.0");
   }
   const size_t header_size = static_cast<uint8_t>(file[8]) | static_cast<size_t>(static_cast<uint8_t>(file[9])) << 8;
   const std::string header = file.substr(kPreamble, header_size);
@@ -113,15 +158,15 @@ NamedTensor ParseNpy(const std::string& file, const std::string& path) {
   const auto* known = std::find(std::begin(kNumpy) + 1, std::end(kNumpy), descr);
   const bool is_bf16 = descr == "<V2" || descr == "|V2";
   if (!is_bf16 && (descr.empty() || known == std::end(kNumpy))) {
-    Fail(path + ": element type " + descr + " is not supported");
+    FailFile(path + ": element type " + descr + " is not supported");
   }
   tensor.dtype = is_bf16 ? DType::kBF16 : static_cast<DType>(known - kNumpy);
-  if (header.find("'fortran_order': False") == std::string::npos) Fail(path + " is in Fortran order");
+  if (header.find("'fortran_order': False") == std::string::npos) FailFile(path + " is in Fortran order");
   for (std::string dim : Split(HeaderField(header, "shape", '(', ')'), ',')) {
     std::erase(dim, ' ');
     if (!dim.empty()) tensor.dims.push_back(ParseDim(dim));
   }
-  if (file.size() != kPreamble + header_size + ByteCount(tensor)) Fail(path + " has a wrong size");
+  if (file.size() != kPreamble + header_size + ByteCount(tensor)) FailFile(path + " has a wrong size");
   tensor.bytes.assign(file.begin() + static_cast<int64_t>(kPreamble + header_size), file.end());
   return tensor;
 }
@@ -135,12 +180,12 @@ void WriteNpy(const std::string& path, const NamedTensor& tensor) {
   std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   header.append(63 - (kPreamble + header.size()) % 64, ' ');
   header += '\n';
-  std::ofstream out(path, std::ios::binary);
-  out.write(kMagic, sizeof(kMagic));
-  out.put(static_cast<char>(header.size() & 0xFF)).put(static_cast<char>(header.size() >> 8)) << header;
-  out.write(tensor.bytes.data(), static_cast<std::streamsize>(tensor.bytes.size()));
-  out.close();
-  if (!out) Fail("cannot write " + path);
+  std::string content(kMagic, sizeof(kMagic));
+  content += static_cast<char>(header.size() & 0xFF);
+  content += static_cast<char>(header.size() >> 8);
+  content += header;
+  content.append(tensor.bytes.data(), tensor.bytes.size());
+  WriteFile(path, content);
 }
 
 std::string TensorText(const NamedTensor& tensor, int64_t limit) {

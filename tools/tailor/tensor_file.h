@@ -1,4 +1,5 @@
-// Tensors of the command line: `name=2x3xf32=1,2,3,4,5,6`, `name=2x3xf32` (zeros) or `name=@file.npy`.
+// Tensors of the command line: `name=2x3xf32=1,2,3,4,5,6`, `name=2x3xf32` (zeros), `name=@file.npy`, `name=@file.npz`
+// (the file's array of that name), `name=@file.npz:array`, or `name=2x3xf32=@file`: the elements' bytes, little endian.
 #ifndef TAILOR_TOOLS_TAILOR_TENSOR_FILE_H_
 #define TAILOR_TOOLS_TAILOR_TENSOR_FILE_H_
 
@@ -17,11 +18,16 @@ struct NamedTensor {
   std::vector<char> bytes;  // dense row-major
 
   int64_t count() const;
+  std::string type() const;  // "f32[2, 3]"
 };
 
-// Throws std::runtime_error with a message for the user.
+std::string TypeText(DType dtype, const std::vector<int64_t>& dims);
+
+// Each throws UsageError or FileError.
+
 NamedTensor ParseTensor(const std::string& argument);
-NamedTensor ReadNpy(const std::string& path);
+// Tensors of `name=...` arguments, and of `@file.npz`: all arrays of the file.
+std::vector<NamedTensor> ParseTensors(const std::vector<std::string>& arguments);
 // `file` is the content of a .npy file; messages name it `path`.
 NamedTensor ParseNpy(const std::string& file, const std::string& path);
 void WriteNpy(const std::string& path, const NamedTensor& tensor);

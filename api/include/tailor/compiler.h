@@ -353,6 +353,7 @@ TAILOR_API tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value cond
  * donation, loops and threads are as for other nodes. "tailor.run_state" is the runtime's own: without operands, it
  * returns u64[2], the seed and the number of the run (tailor_session_set_seed), for counter-based random numbers. */
 
+/* A result of a custom operator. Frozen (docs/abi.md). */
 typedef struct tailor_custom_result {
   const tailor_dim* dims;
   size_t rank;
@@ -434,7 +435,8 @@ typedef struct tailor_compile_options {
    * it cancels, compilation ends at once. FAILED_PRECONDITION if the worker cannot be started. The host must not reap
    * processes that it did not start (waitpid(-1)). */
   int64_t isolated;
-  /* Path of the worker; NULL: ../libexec/tailor/tailor-compile-worker relative to the folder of libtailor.so. */
+  /* Path of the worker; NULL: tailor/tailor-compile-worker in the libexec folder of the installation, which is found
+   * relative to libtailor.so; usually ../libexec. */
   const char* worker;
 } tailor_compile_options;
 

@@ -14,9 +14,9 @@
  *    returns; until then other calls are FAILED_PRECONDITION. A call that begins after the free is undefined, so
  *    threads that share a handle must agree on who releases it, after the last calls of the others. If another thread
  *    releases it at the very end of a call, the handle's memory may leak.
- *  - Structs that cross the boundary begin with struct_size and only ever grow. Their `_init` function, compiled into
- *    the caller, sets the caller's size and the defaults; other languages do the same. A NULL options pointer means the
- *    defaults.
+ *  - Structs that cross the boundary begin with struct_size and only ever grow; the few without it are frozen
+ *    (docs/abi.md). Their `_init` function, compiled into the caller, sets the caller's size and the defaults; other
+ *    languages do the same. A NULL options pointer means the defaults.
  *  - Strings in are UTF-8 with a length in bytes; SIZE_MAX means NUL-terminated. Strings out are NUL-terminated and
  *    borrowed from the handle that returned them.
  *  - Callbacks must not throw or unwind. Their calls on the session or graph of the enclosing call are refused as
@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "tailor/version.h"
 
 #if defined(__GNUC__)
 #define TAILOR_API __attribute__((visibility("default")))
@@ -108,6 +110,8 @@ static inline void tailor_tensor_init(tailor_tensor* tensor) {
 
 /* The library's version, "0.1.0". Borrowed, static. */
 TAILOR_API const char* tailor_version(void);
+/* The library's TAILOR_VERSION_NUMBER: 100 is 0.1.0. */
+TAILOR_API int32_t tailor_version_number(void);
 /* "x86-64-v3; uses: ...; cannot use: ...": the level of this machine's CPU, and the CPU features that the library uses
  * or cannot use, with reasons. Borrowed, static. */
 TAILOR_API const char* tailor_cpu_features(void);
@@ -195,6 +199,9 @@ typedef struct tailor_runtime_options {
    * pooled_bytes when its call ends is trimmed, as by tailor_session_trim; one beyond pooled_sessions is freed. */
   uint64_t pooled_sessions; /* 0: 16; at most 4096 */
   uint64_t pooled_bytes;    /* memory of all idle sessions of an executable; 0: no limit */
+  /* 1: loading appends the generated functions, named by graph, kernel and version, to /tmp/perf-<process>.map, where
+   * Linux's perf looks for them. `log` gets a warning if it cannot be written. */
+  int64_t perf_map;
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
@@ -351,6 +358,7 @@ TAILOR_API tailor_status* tailor_artifact_describe(const char* path, size_t path
 
 /* ---- Custom operators: functions of the host, called by programs ------------------------------ */
 
+/* An argument of a custom operator. Frozen (docs/abi.md). */
 typedef struct tailor_custom_tensor {
   void* data; /* in the device's memory on CUDA; of results to be written. Arbitrary without elements */
   const int64_t* dims;

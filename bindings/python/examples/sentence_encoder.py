@@ -2,6 +2,8 @@
 
     ./dev demo [--json FILE] [--threads N]
 """
+from __future__ import annotations
+
 import argparse
 import ctypes
 import json
@@ -12,6 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    import tailor
+    from minilm.wordpiece import WordPiece
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -24,9 +32,10 @@ PASSAGE = ("When the shapes of its tensors change at run time, a program that wa
            "padded, bucketed or compiled again. A compiler that keeps the extents as symbols does the work once. ") * 8
 
 
-def median_ms(run, seconds=0.4, least=3):
+def median_ms(run: Callable[[], object], seconds: float = 0.4, least: int = 3) -> float:
     """The median time of `run` in milliseconds, over at least `least` calls and about `seconds`."""
-    times, end = [], time.perf_counter() + seconds
+    times: list[float] = []
+    end = time.perf_counter() + seconds
     while len(times) < least or time.perf_counter() < end:
         begin = time.perf_counter()
         run()
@@ -34,18 +43,18 @@ def median_ms(run, seconds=0.4, least=3):
     return statistics.median(times)
 
 
-def heading(text):
+def heading(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def sequences(tokenizer):
+def sequences(tokenizer: Optional[WordPiece]) -> list[list[int]]:
     """Token numbers to embed; without a tokenizer (seeded weights) fixed ones."""
     if tokenizer is None:
         return [[101, *range(2000, 2000 + n), 102] for n in (7, 30, 300, 12)]
     return [tokenizer.encode(text) for text in [*SENTENCES[:2], PASSAGE, SENTENCES[2]]]
 
 
-def show_compilation(graph, executable, seconds):
+def show_compilation(executable: tailor.Executable, seconds: float) -> None:
     description = executable.describe()
     launches = description["variants"][0]["launches"]
     print("symbols   ", ", ".join(f"{s.name} in [{s.min}, {s.max}]" for s in executable.symbols))
@@ -58,12 +67,14 @@ def show_compilation(graph, executable, seconds):
     print(f"compiled   in {seconds:.2f} s")
 
 
-def run_shapes(executable, tokenizer, reference, threads):
+def run_shapes(executable: tailor.Executable, tokenizer: Optional[WordPiece], reference: Callable[[Any, Any], Any],
+               threads: int) -> list[dict[str, Any]]:
     """One row per shape; the largest difference from the reference."""
     import numpy
     from minilm.graph import pad
 
-    rows, texts = [], sequences(tokenizer)
+    rows: list[dict[str, Any]] = []
+    texts = sequences(tokenizer)
     session = executable.session(threads=threads)
     print(f"{'B':>4} {'S':>4} {'latency':>11} {'workspace':>12} {'max error':>10}")
     for batch, length in SHAPES:
@@ -80,14 +91,14 @@ def run_shapes(executable, tokenizer, reference, threads):
     return rows
 
 
-def embed(executable, tokenizer, texts):
+def embed(executable: tailor.Executable, tokenizer: WordPiece, texts: Sequence[str]) -> Any:
     from minilm.graph import pad
 
     encoded = [tokenizer.encode(text) for text in texts]
     return executable.run(*pad(encoded, len(texts), max(map(len, encoded))))[0]
 
 
-def show_similarities(executable, tokenizer):
+def show_similarities(executable: tailor.Executable, tokenizer: WordPiece) -> dict[str, Any]:
     embedded = embed(executable, tokenizer, SENTENCES)
     similarity = embedded @ embedded.T
     for i in range(1, len(SENTENCES)):
@@ -98,24 +109,25 @@ def show_similarities(executable, tokenizer):
 # ---- The fresh process ------------------------------------------------------------------------------
 
 
-def mapped_libraries():
+def mapped_libraries() -> list[str]:
     with open("/proc/self/maps") as maps:
         return sorted({pathlib.Path(line.split()[-1]).name for line in maps if ".so" in line})
 
 
-def reload(folder):
+def reload(path: str) -> None:
     """Runs in a process of its own, which loads nothing but the runtime library. Prints one JSON object."""
     import numpy
 
-    folder = pathlib.Path(folder)
+    folder = pathlib.Path(path)
     begin = time.perf_counter()
     import tailor.runtime
+    from tailor import _library
     tailor.runtime.version()  # loads the library
     dlopen_ms = (time.perf_counter() - begin) * 1e3
 
     artifact = folder / "minilm.tlr"
 
-    def load():
+    def load() -> None:
         tailor.runtime.load(artifact).session()
 
     load()
@@ -132,7 +144,7 @@ def reload(folder):
     count = ctypes.CDLL(None).tailor_allocations_during
     count.restype = ctypes.c_uint64
     count.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
-    run_bound = tailor.runtime._library.runtime().tailor_session_run_bound
+    run_bound = _library.runtime().tailor_session_run_bound
     for i in reversed(range(len(SHAPES))):  # the largest first: the others then fit in its workspace
         out = numpy.empty_like(data[f"out{i}"])
         session.bind([data[f"ids{i}"], data[f"mask{i}"]], [out])
@@ -145,15 +157,17 @@ def reload(folder):
                       "compiler_loaded": any(name.startswith(("libtailor.so", "libLLVM")) for name in libraries)}))
 
 
-def fresh_process(executable, tokenizer, threads, library_dir):
+def fresh_process(executable: tailor.Executable, tokenizer: Optional[WordPiece], threads: int,
+                  library_dir: pathlib.Path) -> dict[str, Any]:
     """Saves the artifact and what it computes here, and has a new process load and compare."""
     import numpy
     from minilm.graph import pad
 
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         executable.save(folder / "minilm.tlr")
-        data, texts = {"threads": threads}, sequences(tokenizer)
+        data: dict[str, Any] = {"threads": threads}
+        texts = sequences(tokenizer)
         session = executable.session(threads=threads)
         for i, (batch, length) in enumerate(SHAPES):
             data[f"ids{i}"], data[f"mask{i}"] = pad(texts, batch, length)
@@ -162,13 +176,13 @@ def fresh_process(executable, tokenizer, threads, library_dir):
         environment = dict(os.environ, LD_PRELOAD=str(library_dir / "libtailor_allocation_count.so"))
         done = subprocess.run([sys.executable, __file__, "--library-dir", str(library_dir), "--reload", str(folder)],
                               env=environment, check=True, stdout=subprocess.PIPE, text=True)
-        result = json.loads(done.stdout)
+        result: dict[str, Any] = json.loads(done.stdout)
         result["artifact_bytes"] = (folder / "minilm.tlr").stat().st_size
     result["runtime_library_bytes"] = (library_dir / "libtailor_runtime.so").stat().st_size
     return result
 
 
-def main():
+def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--library-dir", type=pathlib.Path, default=HERE.parents[2] / "build" / "lib")
     arguments.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
@@ -196,7 +210,7 @@ def main():
     begin = time.perf_counter()
     executable = built.compile()
     compile_seconds = time.perf_counter() - begin
-    show_compilation(built, executable, compile_seconds)
+    show_compilation(executable, compile_seconds)
 
     heading(f"3. Run at {len(SHAPES)} shapes ({options.threads} threads)")
     before = tailor.modules_emitted() + tailor.counters()["images_linked"]

@@ -14,12 +14,23 @@ A process that only runs saved artifacts needs no compiler: `tailor.load("scale.
 tailor.runtime, loads libtailor_runtime.so alone. The compiler library is loaded with the first Graph.
 """
 from ._custom import CustomCall
-from .errors import Error
-from .runtime import Executable, Runtime, Session, counters, cpu_features, cuda_absence, devices, load, version
+from ._device import DeviceArray
 from .dims import Dim, maximum, minimum, symbol
+from .errors import Error
 from .graph import Graph, Value, modules_emitted
+from .runtime import (DeviceSpec, Executable, Launch, LaunchSpec, Plan, Runtime, Session, SymbolSpec, TensorSpec, counters,
+                      cpu_features, cuda_absence, devices, load, version)
 
 __all__ = [
-    "CustomCall", "Dim", "Error", "Executable", "Graph", "Runtime", "Session", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load",
-    "maximum", "minimum", "modules_emitted", "symbol", "version",
+    "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "Graph", "Launch", "LaunchSpec", "Plan", "Runtime",
+    "Session", "SymbolSpec", "TensorSpec", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load", "maximum",
+    "minimum", "modules_emitted", "symbol", "version",
 ]
+
+__version__: str  # of the runtime library, which its first use loads
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

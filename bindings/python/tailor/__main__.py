@@ -2,9 +2,13 @@
 
 compile, import (the graph's text) and facts (what is known of its shapes) read ONNX models; they need libtailor_onnx.so.
 Dim sizes: --dim batch=1..64 (a range), --dim batch=8 (fixed), --dim "seq=2*S" (an expression)."""
+from __future__ import annotations
+
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional, TextIO
 
 import numpy
 
@@ -12,9 +16,9 @@ import tailor
 import tailor.onnx
 
 
-def dims(texts):
+def dims(texts: Iterable[str]) -> dict[str, Any]:
     """{name: dim} of NAME=N, NAME=MIN..MAX and NAME=EXPRESSION."""
-    out = {}
+    out: dict[str, Any] = {}
     for text in texts:
         name, _, extent = text.partition("=")
         low, dots, high = extent.partition("..")
@@ -24,7 +28,7 @@ def dims(texts):
     return out
 
 
-def fixed(texts):
+def fixed(texts: Iterable[str]) -> dict[str, Any]:
     """{name: array} of NAME=@FILE.npy."""
     out = {}
     for text in texts:
@@ -40,10 +44,10 @@ class Progress:
 
     WIDTH = 32
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO) -> None:
         self._stream, self._shown = stream, False
 
-    def __call__(self, phase, done):
+    def __call__(self, phase: str, done: float) -> None:
         if not self._stream.isatty():
             return
         filled = round(done * self.WIDTH)
@@ -51,13 +55,15 @@ class Progress:
         self._stream.flush()
         self._shown = True
 
-    def close(self):
+    def close(self) -> None:
+        """Removes the bar."""
         if self._shown:
             self._stream.write("\r\033[K")
             self._stream.flush()
 
 
-def compile_model(graph, options):
+def compile_model(graph: tailor.Graph, options: argparse.Namespace) -> None:
+    """The command compile."""
     progress = Progress(sys.stderr)
     try:
         executable = graph.compile(options.target, progress=progress, max_versions=options.max_versions,
@@ -72,7 +78,8 @@ def compile_model(graph, options):
             print(f"  {kind} {spec.name}: {spec.dtype}[{', '.join(spec.dims)}]")
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     out = argparse.ArgumentParser(prog="python -m tailor", description="Compiles ONNX models for every shape.")
     commands = out.add_subparsers(dest="command", required=True)
     for name, text in (("compile", "writes an artifact"), ("import", "prints the graph"),
@@ -97,7 +104,8 @@ def parser():
     return out
 
 
-def main(arguments=None):
+def main(arguments: Optional[Sequence[str]] = None) -> None:
+    """Runs one command."""
     options = parser().parse_args(arguments)
     try:
         graph = tailor.onnx.load(options.model, dims=dims(options.dim), fixed=fixed(options.fixed),

@@ -1,4 +1,10 @@
 """Arrays in a GPU's memory: anything with __cuda_array_interface__ (PyTorch, CuPy, Numba)."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Optional
+
 import numpy
 
 HOST_MEMORY, DEVICE_MEMORY = 0, 1  # tailor_tensor.device
@@ -11,13 +17,15 @@ class DeviceArray:
 
     give: for an output, (stream, versioned) -> capsule takes its memory out of the session. Then it has __dlpack__."""
 
-    def __init__(self, address, shape, dtype, strides=None, writeable=True, owner=None, ordinal=0, give=None):
+    def __init__(self, address: int, shape: Iterable[int], dtype: Any, strides: Optional[tuple[int, ...]] = None,
+                 writeable: bool = True, owner: object = None, ordinal: int = 0,
+                 give: Optional[Callable[[Optional[int], bool], Any]] = None) -> None:
         self.address, self.shape, self.dtype = address, tuple(shape), numpy.dtype(dtype)
         self.strides, self.writeable, self._owner = strides, writeable, owner
         self._ordinal, self._give = ordinal, give
 
     @classmethod
-    def of(cls, array):
+    def of(cls, array: Any) -> Optional[DeviceArray]:
         """`array` as a DeviceArray; None if it is not in a GPU's memory."""
         if isinstance(array, cls):
             return array
@@ -27,12 +35,17 @@ class DeviceArray:
         address, read_only = interface["data"]
         return cls(address, interface["shape"], interface["typestr"], interface.get("strides"), not read_only, array)
 
-    @property
-    def nbytes(self):
-        return int(numpy.prod(self.shape, dtype=numpy.int64)) * self.dtype.itemsize
+    def __repr__(self) -> str:
+        return f"<tailor.DeviceArray {self.dtype}{list(self.shape)} at {self.address:#x} of cuda:{self._ordinal}>"
 
     @property
-    def contiguous(self):
+    def nbytes(self) -> int:
+        """The bytes of the elements."""
+        return math.prod(self.shape) * int(self.dtype.itemsize)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements are dense, in row-major order."""
         if self.strides is None:
             return True
         dense = self.dtype.itemsize
@@ -42,10 +55,12 @@ class DeviceArray:
             dense *= extent
         return True
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind and number of the device, as DLPack has them."""
         return _CUDA, self._ordinal
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: Optional[int] = None, max_version: Optional[tuple[int, int]] = None,
+                   dl_device: Optional[tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
         """Transfers the memory to the consumer, which frees it. `stream` waits for the run (None: the legacy default
         stream; -1: no stream waits)."""
         if self._give is None:
@@ -53,10 +68,11 @@ class DeviceArray:
         if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
             raise BufferError("the array is given as it is, where it is")
         give, self._give = self._give, None
-        waits = {None: _LEGACY_STREAM, -1: None}.get(stream, stream)
+        waits = _LEGACY_STREAM if stream is None else None if stream == -1 else stream
         return give(waits, max_version is not None and max_version[0] >= 1)
 
     @property
-    def __cuda_array_interface__(self):
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The array as CuPy, Numba and PyTorch read it."""
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, not self.writeable),
                 "strides": self.strides, "version": 3}

@@ -1,17 +1,22 @@
-"""Finds and loads the two shared libraries, and declares their functions.
+"""Finds and loads the shared libraries, and declares their functions.
 
-Lookup: the directory in TAILOR_LIBRARY_DIR, else this package's own, else build/lib of the source tree.
+Lookup: only the directory in TAILOR_LIBRARY_DIR, if that is set. Else the folder of this package (wheels have them in its
+lib), build/lib of the source tree, and then the system's loader (ldconfig, LD_LIBRARY_PATH).
 """
+from __future__ import annotations
+
 import ctypes
 import functools
 import os
 import pathlib
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any
 
 from . import _integers
 from ._integers import Options
 from .errors import Error, code_name
 
+ABI = 1  # of the libraries: their SONAME is lib<name>.so.1
 MAX_RANK = 8
 SIZE_MAX = c_size_t(-1).value
 
@@ -98,7 +103,7 @@ class SessionOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
-                ("cuda_graph", c_int64)]
+                ("cuda_graph", c_int64), ("timeout_ns", c_int64)]
 
 
 class PlanInfo(Options):
@@ -144,7 +149,7 @@ _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_
 _Tensors = [POINTER(Tensor), c_size_t]
 
 # Functions that return tailor_status*. The integers of runtime functions are lengths and indices made by this package.
-_RUNTIME = {
+_RUNTIME: dict[str, Any] = {
     "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
     "tailor_runtime_register": [_Handle, POINTER(CustomOperator)],
     "tailor_session_set_seed": [_Handle, c_uint64],
@@ -162,6 +167,9 @@ _RUNTIME = {
     "tailor_session_bind": [_Handle, *_Tensors, *_Tensors],
     "tailor_session_run_bound": [_Handle],
     "tailor_session_wait": [_Handle],
+    "tailor_session_cancel": [_Handle],
+    "tailor_session_uncancel": [_Handle],
+    "tailor_session_set_timeout": [_Handle, c_int64],
     "tailor_session_poll": [_Handle, POINTER(c_int32)],
     "tailor_session_follow": [_Handle, c_void_p],
     "tailor_session_record": [_Handle, c_void_p],
@@ -175,7 +183,7 @@ _RUNTIME = {
 }
 
 # Functions that cannot fail.
-_RUNTIME_PLAIN = {
+_RUNTIME_PLAIN: dict[str, Any] = {
     "tailor_status_code": (c_int32, [_Handle]),
     "tailor_status_message": (c_char_p, [_Handle]),
     "tailor_status_node": (c_char_p, [_Handle]),
@@ -195,7 +203,7 @@ _RUNTIME_PLAIN = {
     "tailor_counters_read": (None, [POINTER(Counters)]),
 }
 
-_COMPILER = {
+_COMPILER: dict[str, Any] = {
     "tailor_graph_create": [*_Text, _Out],
     "tailor_graph_parse": [*_Text, _Out],
     "tailor_graph_symbol": [_Handle, *_Text, POINTER(SymbolOptions), _Dims],
@@ -203,6 +211,8 @@ _COMPILER = {
     **{f"tailor_dim_{name}": [_Handle, c_uint64, c_uint64, _Dims]
        for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "ceildiv", "truncdiv", "truncmod", "less",
                     "equal")},
+    "tailor_dim_range": [_Handle, c_uint64, POINTER(c_int64), POINTER(c_int64)],
+    "tailor_dim_compare": [_Handle, c_uint64, c_uint64, c_int32, POINTER(c_int32)],
     "tailor_dim_select": [_Handle, c_uint64, c_uint64, c_uint64, _Dims],
     "tailor_graph_assume_equal": [_Handle, c_uint64, c_uint64],
     "tailor_graph_assume_at_least": [_Handle, c_uint64, c_uint64, *_Text],
@@ -242,62 +252,98 @@ _COMPILER = {
     "tailor_graph_compile_artifact": [_Handle, POINTER(CompileOptions), TakeFn, c_void_p],
 }
 
-_COMPILER_PLAIN = {
+_COMPILER_PLAIN: dict[str, Any] = {
     "tailor_graph_release": (None, [_Handle]),
     "tailor_graph_output_count": (c_size_t, [_Handle]),
     "tailor_compiler_modules_emitted": (c_uint64, []),
 }
 
 
-def find(name):
-    """The path of a library of Tailor's."""
-    package = pathlib.Path(__file__).resolve().parent
+def find(name: str) -> str:
+    """What the loader takes for library `name` ("tailor_runtime"): a path, or a bare file name for the system's own."""
+    files = [f"lib{name}.so.{ABI}", f"lib{name}.so"]
     configured = os.environ.get("TAILOR_LIBRARY_DIR")
-    places = [pathlib.Path(configured)] if configured else [package, package.parents[2] / "build" / "lib"]
+    package = pathlib.Path(__file__).resolve().parent
+    places = [package / "lib", package, package.with_name("tailor.libs")]
+    if configured:
+        places = [pathlib.Path(configured)]
+    elif (package.parents[2] / "CMakeLists.txt").exists():  # the source tree
+        places.append(package.parents[2] / "build" / "lib")
     for place in places:
-        if (place / name).exists():
-            return place / name
-    raise ImportError(f"{name} is in none of: {', '.join(map(str, places))}; set TAILOR_LIBRARY_DIR")
+        for file in files:
+            if (place / file).exists():
+                return str(place / file)
+    if not configured and _is_installed(files[0]):
+        return files[0]
+    tried = ", ".join(map(str, places))
+    if configured:
+        raise ImportError(f"{files[0]} and {files[1]} are not in TAILOR_LIBRARY_DIR: {tried}", name=name)
+    raise ImportError(f"{files[0]} and {files[1]} are in none of: {tried}; nor does the system's loader know {files[0]}. "
+                      "Set TAILOR_LIBRARY_DIR, or install the libraries", name=name)
 
 
-def product_provider(name):
+def _is_installed(file: str) -> bool:
+    """Whether the system's loader finds a library of this file name."""
+    try:
+        ctypes.CDLL(file)
+    except OSError as error:
+        if pathlib.Path(file).name in str(error) and "cannot open shared object file" in str(error):
+            return False
+        raise ImportError(f"the library of the system cannot be loaded: {error}") from None
+    return True
+
+
+def load(name: str, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    """Loads a library of Tailor's; ImportError if it is not found or does not load."""
+    path = find(name)
+    try:
+        return ctypes.CDLL(path, mode=mode)
+    except OSError as error:
+        raise ImportError(f"{path} cannot be loaded: {error}", name=name, path=path) from None
+
+
+def product_provider(name: str) -> Any:
     """The address of the table of libtailor_NAME.so."""
-    function = getattr(ctypes.CDLL(str(find(f"libtailor_{name}.so"))), f"tailor_{name}_product_provider")
+    function = getattr(load(f"tailor_{name}"), f"tailor_{name}_product_provider")
     function.restype = c_void_p
     return function()
 
 
-def _declare(library, fallible, plain):
-    for name, arguments in fallible.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, c_void_p
-    for name, (result, arguments) in plain.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, result
+def _declare(library: ctypes.CDLL, fallible: dict[str, Any], plain: dict[str, Any]) -> ctypes.CDLL:
+    try:
+        for name, arguments in fallible.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, c_void_p
+        for name, (result, arguments) in plain.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, result
+    except AttributeError:
+        raise ImportError(f"{library._name} has no {name}: it is of another version than this package") from None
     return library
 
 
 @functools.lru_cache(maxsize=None)
-def runtime():
+def runtime() -> ctypes.CDLL:
     """libtailor_runtime.so, loaded RTLD_GLOBAL so that the compiler library binds to this copy."""
-    return _declare(ctypes.CDLL(str(find("libtailor_runtime.so")), mode=ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
+    return _declare(load("tailor_runtime", ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
 
 
 @functools.lru_cache(maxsize=None)
-def compiler():
+def compiler() -> ctypes.CDLL:
     """libtailor.so. Raises ImportError if only the runtime is installed."""
     runtime()
     from . import _ops
     try:
-        path = find("libtailor.so")
+        library = load("tailor")
     except ImportError as missing:
-        raise ImportError(f"building and compiling graphs needs the compiler library: {missing}") from None
+        raise ImportError("building and compiling graphs needs the compiler library, of the package tailor (only "
+                          f"tailor-runtime may be installed): {missing}") from None
     fallible = {name: [_integers.ARGUMENTS.get(argument, argument) for argument in arguments]
                 for name, arguments in {**_COMPILER, **_ops.SIGNATURES}.items()}
-    return _declare(ctypes.CDLL(str(path)), fallible, _COMPILER_PLAIN)
+    return _declare(library, fallible, _COMPILER_PLAIN)
 
 
-def check(status):
+def check(status: Any) -> None:
     """Raises tailor.Error for a tailor_status* that is not NULL."""
     if not status:
         return
@@ -310,6 +356,6 @@ def check(status):
     raise error
 
 
-def text(data):
+def text(data: bytes) -> str:
     """A C string as a str."""
     return data.decode(errors="replace")

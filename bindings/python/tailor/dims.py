@@ -1,5 +1,14 @@
 """Dims: expressions over named symbols. They belong to no graph until one uses them."""
+from __future__ import annotations
+
 import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, SupportsIndex, Union
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+_Number = Union["Dim", SupportsIndex]
 
 
 class Dim:
@@ -7,37 +16,37 @@ class Dim:
 
     == compares Dim objects. A dim has no truth value, except a dim of a value's shape that is a number."""
 
-    def __add__(self, other):
+    def __add__(self, other: _Number) -> Expression:
         return _expression("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: _Number) -> Expression:
         return _expression("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: _Number) -> Expression:
         return _expression("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: _Number) -> Expression:
         return _expression("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: _Number) -> Expression:
         return _expression("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: _Number) -> Expression:
         return _expression("mul", other, self)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: _Number) -> Expression:
         return _expression("floordiv", self, other)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: _Number) -> Expression:
         return _expression("floordiv", other, self)
 
-    def __mod__(self, other):
+    def __mod__(self, other: _Number) -> Expression:
         return _expression("mod", self, other)
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: _Number) -> Expression:
         return _expression("mod", other, self)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError(f"whether {self!r} is 0 is known when a program runs, not while its graph is built: use "
                         "tailor.minimum or tailor.maximum, or graph.if_ on a value")
 
@@ -45,50 +54,52 @@ class Dim:
 class Symbol(Dim):
     """A named dim size and the facts known of it."""
 
-    def __init__(self, name, min, max, multiple_of, likely):
+    def __init__(self, name: str, min: int, max: int, multiple_of: int, likely: Iterable[int]) -> None:
         self.name, self.min, self.max, self.multiple_of, self.likely = name, min, max, multiple_of, tuple(likely)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
 
 class Expression(Dim):
-    def __init__(self, operation, *operands):
+    """An operation on dims and integers."""
+
+    def __init__(self, operation: str, *operands: Dim | int) -> None:
         self.operation, self.operands = operation, operands
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.operation}({', '.join(map(repr, self.operands))})"
 
 
-def names_of(dim):
+def names_of(dim: object) -> set[str]:
     """The names of the symbols in a dim that belongs to no graph."""
     if isinstance(dim, Expression):
-        return set().union(*map(names_of, dim.operands))
+        return {name for operand in dim.operands for name in names_of(operand)}
     return {dim.name} if isinstance(dim, Symbol) else set()
 
 
 class GraphDim(Dim):
     """A dim of the shape of a graph's value."""
 
-    def __init__(self, graph, handle):
+    def __init__(self, graph: Graph, handle: int) -> None:
         self.graph, self.handle = graph, handle
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.graph.dim_text(self)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         text = repr(self)
         return int(text) != 0 if text.removeprefix("-").isdecimal() else super().__bool__()
 
 
-def _expression(operation, *operands):
+def _expression(operation: str, *operands: _Number) -> Expression:
     for operand in operands:
         if not isinstance(operand, Dim) and not hasattr(operand, "__index__"):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
     return Expression(operation, *(each if isinstance(each, Dim) else operator.index(each) for each in operands))
 
 
-def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
+def symbol(name: str, *, min: int = 0, max: int = 2**31 - 1, multiple_of: int = 1, likely: Iterable[int] = ()) -> Symbol:
     """A named dim size in [min, max] that is a multiple of `multiple_of`; every run checks that.
 
     `likely` values get code of their own; results never depend on them. A graph that uses the symbol refuses a range
@@ -96,49 +107,49 @@ def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
     return Symbol(name, min, max, multiple_of, likely)
 
 
-def _function(operation, *operands):
+def _function(operation: str, *operands: _Number) -> Expression:
     made = _expression(operation, *operands)
-    if made is NotImplemented:
-        given = ", ".join(type(each).__name__ for each in operands)
-        raise TypeError(f"{operation} takes dims and integers, not {given}")
-    return made
+    if isinstance(made, Expression):
+        return made
+    given = ", ".join(type(each).__name__ for each in operands)
+    raise TypeError(f"{operation} takes dims and integers, not {given}")
 
 
-def minimum(lhs, rhs):
+def minimum(lhs: _Number, rhs: _Number) -> Expression:
     """The smaller of two dims."""
     return _function("min", lhs, rhs)
 
 
-def maximum(lhs, rhs):
+def maximum(lhs: _Number, rhs: _Number) -> Expression:
     """The larger of two dims."""
     return _function("max", lhs, rhs)
 
 
-def ceildiv(lhs, rhs):
+def ceildiv(lhs: _Number, rhs: _Number) -> Expression:
     """The quotient of two dims, rounded up."""
     return _function("ceildiv", lhs, rhs)
 
 
-def truncdiv(lhs, rhs):
+def truncdiv(lhs: _Number, rhs: _Number) -> Expression:
     """The quotient of two dims, rounded towards 0."""
     return _function("truncdiv", lhs, rhs)
 
 
-def truncmod(lhs, rhs):
+def truncmod(lhs: _Number, rhs: _Number) -> Expression:
     """The remainder of truncdiv; it has the sign of `lhs`."""
     return _function("truncmod", lhs, rhs)
 
 
-def less(lhs, rhs):
+def less(lhs: _Number, rhs: _Number) -> Expression:
     """1 if lhs < rhs, else 0."""
     return _function("less", lhs, rhs)
 
 
-def equal(lhs, rhs):
+def equal(lhs: _Number, rhs: _Number) -> Expression:
     """1 if two dims are equal, else 0."""
     return _function("equal", lhs, rhs)
 
 
-def select(condition, lhs, rhs):
+def select(condition: _Number, lhs: _Number, rhs: _Number) -> Expression:
     """`lhs` if the condition is 1, `rhs` if it is 0; in every run it is 0 or 1."""
     return _function("select", condition, lhs, rhs)

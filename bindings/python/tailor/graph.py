@@ -1,168 +1,301 @@
 """Building and compiling graphs. Needs libtailor.so; it is loaded with the first Graph."""
+from __future__ import annotations
+
 import ctypes
 import itertools
 import json
-import numbers
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import byref, c_char_p, c_int32, c_uint64, sizeof
+from typing import TYPE_CHECKING, Any, ClassVar, Optional, SupportsIndex, Union
 
 import numpy
 
-from . import _convert, _handles, _library
+from . import _convert, _handles, _indexing, _interrupts, _library
+from ._building import Building, GraphValue
 from ._convert import i64
 from ._integers import checked
 from ._library import check
 from ._ops import GraphOps, ValueOps
-from .dims import Dim, Expression, GraphDim, Symbol
+from .dims import GraphDim
+from .errors import Error
 from .layers import Layers
-from .runtime import Executable
+from .runtime import Executable, Runtime
+
+if TYPE_CHECKING:
+    from ._types import DimLike, DTypeLike, Operand
+
+Targets = Union[str, Iterable[str]]
+Pad = Union[SupportsIndex, Sequence["DimLike"]]  # before and after alike, or (before, after)
+Result = Sequence[Any]  # (dtype, shape) or (dtype, shape, counted dim)
+Progress = Callable[[str, float], object]
 
 # Arrays that graphs borrow, by number, until the library releases them.
-_borrowed = _handles.immortal({})
+_borrowed: dict[int, Any] = _handles.immortal({})
 _numbers = itertools.count(1)
 
 
 @_handles.immortal
-@_library.ReleaseFn
-def _give_back(number):
+@_library.ReleaseFn  # type: ignore[untyped-decorator]
+def _give_back(number: int) -> None:
     _borrowed.pop(number, None)
 
 
-def modules_emitted():
+def modules_emitted() -> int:
     """LLVM modules emitted by this process."""
-    return _library.compiler().tailor_compiler_modules_emitted()
+    count: int = _library.compiler().tailor_compiler_modules_emitted()
+    return count
 
 
-class Value(ValueOps):
-    """A tensor of a graph. Operators follow numpy; the other operand may be a number or an array.
+class Value(ValueOps, GraphValue):
+    """A tensor of a graph. Operators follow numpy; the other operand may be a number or an array of the same element
+    type: a float64 array beside a value of f32 is refused, not converted.
+
+    x[...] follows numpy's basic indexing: integers, slices, None and ..., and at most one list of positions (an integer
+    array or value). Negative integers count from the end. Integer bounds of a slice are clamped, as in numpy. If one of
+    them is a dim (x[1:n]), both are used as they are. Runs check that these, and positions, are in range. No part of a
+    value can be assigned.
 
     == and != compare Value objects; use eq() and ne() for elements. A value has no truth value: its elements are known
     only when the graph runs."""
 
-    def __init__(self, graph, handle):
+    def __init__(self, graph: Graph, handle: int) -> None:
+        """Made by the methods of Graph."""
         self.graph, self.handle = graph, handle
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError(f"{self!r} is true or false when the graph runs, not while it is built: choose elements by "
                         "graph.select(condition, a, b), what is computed by graph.if_ or graph.while_; logic of "
                         "elements is & | ^ ~")
 
-    def _type(self):
+    __iter__: ClassVar[None] = None  # else Python would try x[0], x[1], ...
+    __contains__: ClassVar[None] = None
+
+    def __getitem__(self, index: Any) -> Value:
+        """A part of the value; see the class."""
+        return _indexing.part(self, index)
+
+    def __reduce__(self) -> Any:
+        """Refused: the state is in C."""
+        raise TypeError("a value of a graph cannot be pickled")
+
+    def _type(self) -> tuple[int, list[int]]:
         dtype, rank, dims = c_int32(), c_int32(), (c_uint64 * _library.MAX_RANK)()
         check(self.graph._library.tailor_graph_value_type(self.graph._handle, self.handle, byref(dtype), byref(rank),
                                                           dims))
         return dtype.value, dims[:rank.value]
 
     @property
-    def dtype(self):
+    def dtype(self) -> str:
         """"f32" and the like."""
         return _convert.dtype_name(self._type()[0])
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[GraphDim, ...]:
         """The dims; they may be used in any shape of the same graph."""
         return tuple(GraphDim(self.graph, dim) for dim in self._type()[1])
 
-    def named(self, name):
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return len(self._type()[1])
+
+    def named(self, name: str) -> Value:
         """Names the value, for messages, dumps and traces; returns it."""
         check(self.graph._library.tailor_graph_set_name(self.graph._handle, self.handle, *_convert.utf8(name)))
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<tailor.Value {self.dtype}[{', '.join(map(repr, self.shape))}]>"
 
-    def softmax(self, axis=-1):
+    def softmax(self, axis: SupportsIndex = -1) -> Value:
+        """Graph.softmax of this value."""
         return self.graph.softmax(self, axis)
 
-    def log_softmax(self, axis=-1):
+    def log_softmax(self, axis: SupportsIndex = -1) -> Value:
+        """Graph.log_softmax of this value."""
         return self.graph.log_softmax(self, axis)
 
-    def layer_norm(self, scale=None, bias=None, epsilon=1e-5):
+    def layer_norm(self, scale: Optional[Operand] = None, bias: Optional[Operand] = None, epsilon: float = 1e-5) -> Value:
+        """Graph.layer_norm of this value."""
         return self.graph.layer_norm(self, scale, bias, epsilon)
 
-    def gelu(self):
+    def gelu(self) -> Value:
+        """Graph.gelu of this value."""
         return self.graph.gelu(self)
 
-    def gelu_tanh(self):
+    def gelu_tanh(self) -> Value:
+        """Graph.gelu_tanh of this value."""
         return self.graph.gelu_tanh(self)
 
-    def l2_normalize(self, axis=-1, epsilon=1e-12):
+    def l2_normalize(self, axis: SupportsIndex = -1, epsilon: float = 1e-12) -> Value:
+        """Graph.l2_normalize of this value."""
         return self.graph.l2_normalize(self, axis, epsilon)
 
-    def conv(self, weights, bias=None, **options):
+    def conv(self, weights: Operand, bias: Optional[Operand] = None, **options: Any) -> Value:
+        """Graph.conv of this value."""
         return self.graph.conv(self, weights, bias, **options)
 
-    def max_pool(self, sizes, **options):
+    def max_pool(self, sizes: Sequence[DimLike], **options: Any) -> Value:
+        """Graph.max_pool of this value."""
         return self.graph.max_pool(self, sizes, **options)
 
-    def average_pool(self, sizes, **options):
+    def average_pool(self, sizes: Sequence[DimLike], **options: Any) -> Value:
+        """Graph.average_pool of this value."""
         return self.graph.average_pool(self, sizes, **options)
 
     __array_ufunc__ = None  # numpy leaves `array + value` to us
 
-    def __neg__(self):
+    def __neg__(self) -> Value:
         return self.neg()
 
-    def __abs__(self):
+    def __abs__(self) -> Value:
         return self.abs()
 
-    def __invert__(self):
+    def __invert__(self) -> Value:
         return self.not_()
 
+    def __add__(self, other: Operand) -> Value:
+        return self.graph.add(self, other)
 
-def _binary(name, method):
-    def forward(self, other):
-        return getattr(self.graph, method)(self, other)
+    def __radd__(self, other: Operand) -> Value:
+        return self.graph.add(other, self)
 
-    def reverse(self, other):
-        return getattr(self.graph, method)(other, self)
+    def __sub__(self, other: Operand) -> Value:
+        return self.graph.sub(self, other)
 
-    setattr(Value, f"__{name}__", forward)
-    if name not in ("lt", "le", "gt", "ge"):
-        setattr(Value, f"__r{name}__", reverse)
+    def __rsub__(self, other: Operand) -> Value:
+        return self.graph.sub(other, self)
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.graph.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.graph.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.graph.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.graph.div(other, self)
+
+    def __pow__(self, other: Operand) -> Value:
+        return self.graph.pow(self, other)
+
+    def __rpow__(self, other: Operand) -> Value:
+        return self.graph.pow(other, self)
+
+    def __matmul__(self, other: Operand) -> Value:
+        return self.graph.dot(self, other)
+
+    def __rmatmul__(self, other: Operand) -> Value:
+        return self.graph.dot(other, self)
+
+    def __mod__(self, other: Operand) -> Value:
+        return self.graph.mod(self, other)
+
+    def __rmod__(self, other: Operand) -> Value:
+        return self.graph.mod(other, self)
+
+    def __lshift__(self, other: Operand) -> Value:
+        return self.graph.shift_left(self, other)
+
+    def __rlshift__(self, other: Operand) -> Value:
+        return self.graph.shift_left(other, self)
+
+    def __rshift__(self, other: Operand) -> Value:
+        return self.graph.shift_right(self, other)
+
+    def __rrshift__(self, other: Operand) -> Value:
+        return self.graph.shift_right(other, self)
+
+    def __and__(self, other: Operand) -> Value:
+        return self.graph.and_(self, other)
+
+    def __rand__(self, other: Operand) -> Value:
+        return self.graph.and_(other, self)
+
+    def __or__(self, other: Operand) -> Value:
+        return self.graph.or_(self, other)
+
+    def __ror__(self, other: Operand) -> Value:
+        return self.graph.or_(other, self)
+
+    def __xor__(self, other: Operand) -> Value:
+        return self.graph.xor(self, other)
+
+    def __rxor__(self, other: Operand) -> Value:
+        return self.graph.xor(other, self)
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.graph.lt(self, other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.graph.le(self, other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.graph.gt(self, other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.graph.ge(self, other)
 
 
-for _name, _method in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "dot",
-                       "mod": "mod", "lshift": "shift_left", "rshift": "shift_right", "and": "and_", "or": "or_", "xor": "xor", "lt": "lt", "le": "le", "gt": "gt",
-                       "ge": "ge"}.items():
-    _binary(_name, _method)
+class Graph(GraphOps, Layers, Building):
+    """A tensor graph over symbolic shapes. One call at a time may change it; another raises Error.
 
+    close() releases it: its values can then no longer be used, executables that were compiled from it can."""
 
-class Graph(GraphOps, Layers):
-    """A tensor graph over symbolic shapes. One call at a time may change it; another raises Error."""
+    _noun = "graph"
 
-    def __init__(self, name="main"):
+    def __init__(self, name: str = "main") -> None:
+        """An empty graph."""
         self._create("tailor_graph_create", name)
 
     @classmethod
-    def parse(cls, text):
+    def parse(cls, text: str) -> Graph:
         """A graph from its canonical text. Constants whose bytes the text leaves out are zeros."""
         graph = cls.__new__(cls)
         graph._create("tailor_graph_parse", text)
         return graph
 
     @classmethod
-    def of_handle(cls, handle):
+    def of_handle(cls, handle: _handles.Handle) -> Graph:
         """The graph of a _handles.Handle that a front end's library made; it is released with the graph."""
         graph = cls.__new__(cls)
         graph._own(handle)
         return graph
 
-    def input(self, name, dtype, shape):
+    def __repr__(self) -> str:
+        if self._closed:
+            return "Graph(closed)"
+        name = re.match(r'graph @("(?:[^"\\\\]|\\\\.)*"|[^(]*)', self.text)
+        return f"Graph({name.group(1) if name else ''})"
+
+    def input(self, name: str, dtype: DTypeLike, shape: Iterable[DimLike]) -> Value:
         """Adds an input. `shape` has dims, integers, and names of symbols with default options."""
         dims, rank = self._dims(shape)
         return self._new("tailor_graph_input", *_convert.utf8(name), _convert.dtype_code(dtype), dims, rank)
 
-    def output(self, name, value):
+    def output(self, name: str, value: Operand) -> None:
         """Makes `value` an output."""
         handle, = self._values(value)
         check(self._library.tailor_graph_output(self._handle, *_convert.utf8(name), handle))
 
-    def constant(self, array, name="", dtype=None):
+    def constant(self, array: Any, name: str = "", dtype: Optional[DTypeLike] = None) -> Value:
         """Adds a constant over the array's memory, which must not change; arrays that are not dense are copied.
 
-        dtype "bf16" takes a uint16 array as bits."""
-        array = numpy.asarray(array)
-        code = _convert.array_code(array, dtype and _convert.dtype_code(dtype))
+        dtype: the element type of what has none (lists and numbers); "bf16" takes a uint16 array as bits. Arrays are
+        not converted: one of another type than `dtype` is refused."""
+        wanted = None if dtype is None else _convert.dtype_code(dtype)
+        if wanted is None:
+            array = numpy.asarray(array)
+        else:
+            array = _convert.converted(array, wanted, f'constant "{name}"')
+        if isinstance(array, numpy.ma.MaskedArray):
+            raise TypeError(f'constant "{name}" is a masked array: use .filled(value)')
+        code = _convert.array_code(array, wanted)
+        if wanted not in (None, code):
+            raise Error("INVALID_ARGUMENT", _convert.other_type(f'constant "{name}"', code, wanted))
         array = numpy.require(array, requirements=["C", "A"])
         number = next(_numbers)
         _borrowed[number] = array
@@ -173,15 +306,15 @@ class Graph(GraphOps, Layers):
                                                   number, byref(out)))
         return self._value(out.value)
 
-    def scalar(self, value, dtype):
+    def scalar(self, value: float, dtype: DTypeLike) -> Value:
         """Adds a constant of no dims, rounded to `dtype`."""
         return self._new("tailor_graph_scalar", _convert.dtype_code(dtype), value)
 
-    def assume_equal(self, lhs, rhs):
+    def assume_equal(self, lhs: DimLike, rhs: DimLike) -> None:
         """States that two dims are equal: compilation uses it, every run checks it."""
         check(self._library.tailor_graph_assume_equal(self._handle, self._dim(lhs), self._dim(rhs)))
 
-    def assume_at_least(self, lhs, rhs, what=""):
+    def assume_at_least(self, lhs: DimLike, rhs: DimLike, what: str = "") -> None:
         """States that dim lhs >= dim rhs: compilation uses it, every run checks it.
 
         what: the reason, for messages: "{what}: height + 2 is 2, but must be at least 3".
@@ -189,57 +322,65 @@ class Graph(GraphOps, Layers):
         check(self._library.tailor_graph_assume_at_least(self._handle, self._dim(lhs), self._dim(rhs),
                                                          *_convert.utf8(what)))
 
-    def softmax(self, x, axis=-1):
+    def softmax(self, x: Operand, axis: SupportsIndex = -1) -> Value:
         """e^x / sum(e^x) along `axis`."""
         return self._append("tailor_graph_softmax", *self._values(x), i64(axis, "axis"))
 
-    def log_softmax(self, x, axis=-1):
+    def log_softmax(self, x: Operand, axis: SupportsIndex = -1) -> Value:
         """The logarithm of softmax."""
         return self._append("tailor_graph_log_softmax", *self._values(x), i64(axis, "axis"))
 
-    def layer_norm(self, x, scale=None, bias=None, epsilon=1e-5):
+    def layer_norm(self, x: Operand, scale: Optional[Operand] = None, bias: Optional[Operand] = None,
+                   epsilon: float = 1e-5) -> Value:
         """(x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis."""
         handles = [*self._values(x), self._optional(scale), self._optional(bias)]
         return self._append("tailor_graph_layer_norm", *handles, epsilon)
 
-    def gelu(self, x):
+    def gelu(self, x: Operand) -> Value:
         """x / 2 * (1 + erf(x / sqrt(2)))."""
         return self._append("tailor_graph_gelu", *self._values(x))
 
-    def gelu_tanh(self, x):
+    def gelu_tanh(self, x: Operand) -> Value:
         """The tanh approximation of gelu."""
         return self._append("tailor_graph_gelu_tanh", *self._values(x))
 
-    def l2_normalize(self, x, axis=-1, epsilon=1e-12):
+    def l2_normalize(self, x: Operand, axis: SupportsIndex = -1, epsilon: float = 1e-12) -> Value:
         """x / max(||x||, epsilon) along `axis`."""
         return self._append("tailor_graph_l2_normalize", *self._values(x), i64(axis, "axis"), epsilon)
 
-    def attention(self, query, key, value, mask=None, scale=0.0):
+    def attention(self, query: Operand, key: Operand, value: Operand, mask: Optional[Operand] = None,
+                  scale: float = 0.0) -> Value:
         """softmax(query key^T * scale + mask) value; scale 0 means 1 / sqrt(the last dim size of query)."""
         handles = [*self._values(query, key, value), self._optional(mask)]
         return self._append("tailor_graph_attention", *handles, scale)
 
-    def conv(self, x, weights, bias=None, *, strides=(), dilations=(), pads=(), groups=1):
+    def conv(self, x: Operand, weights: Operand, bias: Optional[Operand] = None, *,
+             strides: Sequence[SupportsIndex] = (), dilations: Sequence[SupportsIndex] = (),
+             pads: Sequence[Pad] = (), groups: SupportsIndex = 1) -> Value:
         """The convolution of x [N, C, D...] with weights [M, C / groups, K...]; bias is [M]. Any number of spatial dims.
 
         pads: for each spatial dim (before, after), or one number for both."""
-        options = self._spatial(len(weights.shape) - 2, strides, dilations, pads)
+        rank = weights.ndim if isinstance(weights, Value) else numpy.asarray(weights).ndim
+        options = self._spatial(rank - 2, strides, dilations, pads)
         handles = [*self._values(x, weights), self._optional(bias)]
         return self._append("tailor_graph_conv", *handles, i64(groups, "groups"), byref(options))
 
-    def max_pool(self, x, sizes, *, strides=(), dilations=(), pads=()):
+    def max_pool(self, x: Operand, sizes: Sequence[DimLike], *, strides: Sequence[SupportsIndex] = (),
+                 dilations: Sequence[SupportsIndex] = (), pads: Sequence[Pad] = ()) -> Value:
         """The largest element of each window of `sizes` over the spatial dims of x [N, C, D...]."""
         options = self._spatial(len(sizes), strides, dilations, pads)
         return self._append("tailor_graph_max_pool", *self._values(x), *self._dims(sizes, "sizes"), byref(options))
 
-    def average_pool(self, x, sizes, *, strides=(), dilations=(), pads=(), count_include_pad=False):
+    def average_pool(self, x: Operand, sizes: Sequence[DimLike], *, strides: Sequence[SupportsIndex] = (),
+                     dilations: Sequence[SupportsIndex] = (), pads: Sequence[Pad] = (),
+                     count_include_pad: bool = False) -> Value:
         """The mean of each window of `sizes` over the spatial dims of x [N, C, D...]."""
         options = self._spatial(len(sizes), strides, dilations, pads)
         return self._append("tailor_graph_average_pool", *self._values(x), *self._dims(sizes, "sizes"),
                             int(bool(count_include_pad)),
                             byref(options))
 
-    def while_(self, values, condition, body, shapes=()):
+    def while_(self, values: Sequence[Operand], condition: Graph, body: Graph, shapes: Sequence[DimLike] = ()) -> list[Value]:
         """The values after running `body` on them as long as `condition` of them is true: a list.
 
         condition, body: graphs (values -> one bool[], values -> values) with symbols of their own, bound from the dim
@@ -251,7 +392,8 @@ class Graph(GraphOps, Layers):
                                                *self._dims(shapes, "shapes"), results))
         return [Value(self, result) for result in results]
 
-    def if_(self, condition, values, then_branch, else_branch, shapes=()):
+    def if_(self, condition: Operand, values: Sequence[Operand], then_branch: Graph, else_branch: Graph,
+            shapes: Sequence[DimLike] = ()) -> list[Value]:
         """The results of the branch that `condition`, a bool[], chooses: a list. Branches are graphs as for while_."""
         results = (c_uint64 * self._library.tailor_graph_output_count(then_branch._handle))()
         check(self._library.tailor_graph_if(self._handle, *self._values(condition), *self._handles(values),
@@ -259,7 +401,8 @@ class Graph(GraphOps, Layers):
                                             len(results)))
         return [Value(self, result) for result in results]
 
-    def custom(self, name, operands, results, *, attributes="", impure=False):
+    def custom(self, name: str, operands: Sequence[Operand], results: Sequence[Result], *,
+               attributes: Union[str, Mapping[str, Any]] = "", impure: bool = False) -> list[Value]:
         """A call of a custom operator, which Runtime.register makes known at run time: a list of its results.
 
         results: for each result (dtype, shape) or (dtype, shape, counted_dim). The size of a counted dim is a bound: the
@@ -280,9 +423,12 @@ class Graph(GraphOps, Layers):
                                                 len(results), byref(options), out))
         return [Value(self, value) for value in out]
 
-    def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None, max_code_bytes=None,
-                donated=(), offer_products=False, allow_tf32=False, direct_convolutions=False, memory_limit=0,
-                isolated=False, runtime=None, device="cpu"):
+    def compile(self, targets: Targets = (), *, progress: Optional[Progress] = None, threads: SupportsIndex = 0,
+                secret_key: Optional[bytes] = None, max_versions: Optional[SupportsIndex] = None,
+                max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
+                allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
+                isolated: bool = False, runtime: Optional[Runtime] = None,
+                device: str = "cpu") -> Executable:
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
@@ -309,11 +455,13 @@ class Graph(GraphOps, Layers):
                                                              byref(options.c), byref(handle)))
         return Executable(handle, runtime, device)
 
-    def compile_artifact(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None,
-                         max_code_bytes=None, donated=(), offer_products=False, allow_tf32=False,
-                         direct_convolutions=False, memory_limit=0, isolated=False):
+    def compile_artifact(self, targets: Targets = (), *, progress: Optional[Progress] = None, threads: SupportsIndex = 0,
+                         secret_key: Optional[bytes] = None, max_versions: Optional[SupportsIndex] = None,
+                         max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
+                         allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
+                         isolated: bool = False) -> bytes:
         """Compiles without loading, for other machines too: the artifact's bytes."""
-        taken = []
+        taken: list[bytes] = []
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, "cpu") as options:
@@ -321,128 +469,53 @@ class Graph(GraphOps, Layers):
         return taken[0]
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The canonical text."""
         return self._text("tailor_graph_text")
 
     @property
-    def facts(self):
+    def facts(self) -> str:
         """The facts known of the shapes, as text."""
         return self._text("tailor_graph_facts_text")
 
-    def dim_text(self, dim):
+    def dim_text(self, dim: DimLike) -> str:
+        """The text of a dim, in terms of the graph's symbols."""
         return self._text("tailor_dim_text", self._dim(dim))
 
-    def _create(self, function, text):
+    def _create(self, function: str, text: str) -> None:
         handle = _handles.Handle()
         check(getattr(_library.compiler(), function)(*_convert.utf8(text), byref(handle)))
         self._own(handle)
 
-    def _own(self, handle):
+    def _own(self, handle: _handles.Handle) -> None:
         self._library = _library.compiler()
         self._awaited = _handles.Awaited(self._library)  # for what calls back
         self._handle = handle.own(self._library.tailor_graph_release)
         self._symbols = {}
 
-    def _text(self, function, *arguments):
-        text = c_char_p()
-        check(getattr(self._library, function)(self._handle, *arguments, byref(text)))
-        return _library.text(text.value)
-
-    def _new(self, function, *arguments):
-        handle = c_uint64()
-        check(getattr(self._library, function)(self._handle, *arguments, byref(handle)))
-        return self._value(handle.value)
-
-    def _value(self, handle):
+    def _value(self, handle: int) -> Value:
         return Value(self, handle)
 
-    _append = _new  # what the generated methods call
-
-    def _optional(self, value):
-        return 0 if value is None else self._values(value)[0]
-
-    def _values(self, *values):
-        """Handles of the values. Arrays become constants; numbers become scalars of the first value's type."""
-        typed = [self.constant(v) if isinstance(v, (numpy.ndarray, numpy.generic)) else v for v in values]
-        first = next((v for v in typed if isinstance(v, Value)), None)
-        for i, value in enumerate(typed):
-            if isinstance(value, numbers.Real) and first is not None:
-                typed[i] = self.scalar(value, first.dtype)
-            elif not isinstance(value, Value):
-                raise TypeError(f"{value!r} is no tailor.Value, array or number beside one")
-        return [value.handle for value in typed]
-
-    def _spatial(self, rank, strides, dilations, pads):
-        """The options of convolutions and pools; each list is empty or has `rank` entries."""
-        for name, given in (("strides", strides), ("dilations", dilations), ("pads", pads)):
-            if len(given) not in (0, rank):
-                raise ValueError(f"{name} has {len(given)} entries for {rank} spatial dims")
-        pairs = [pad if isinstance(pad, (tuple, list)) else (pad, pad) for pad in pads]
-        options = _library.SpatialOptions(ctypes.sizeof(_library.SpatialOptions), rank)
-        if strides:
-            options.strides = _convert.i64s(strides, "strides")[0]
-        if dilations:
-            options.dilations = _convert.i64s(dilations, "dilations")[0]
-        if pairs:
-            options.low = self._dims([low for low, _ in pairs], "pads")[0]
-            options.high = self._dims([high for _, high in pairs], "pads")[0]
-        return options
-
-    def _handles(self, values):
-        handles = self._values(*values)
-        return (c_uint64 * len(handles))(*handles), len(handles)
-
-    def _dims(self, shape, name="shape"):
-        shape = [self._dim(dim, f"{name}[{i}]") for i, dim in enumerate(shape)]
-        return (c_uint64 * len(shape))(*shape), len(shape)
-
-    def _dim(self, dim, name="dim"):
-        """The handle of a dim, an integer, or the name of a symbol; symbols are declared when first used.
-
-        name: what the caller calls it."""
-        out = c_uint64()
-        if isinstance(dim, GraphDim):
-            return dim.handle
-        if isinstance(dim, str):
-            dim = self._symbols.get(dim, (Symbol(dim, 0, 2**31 - 1, 1, ()),))[0]
-        if isinstance(dim, Symbol):
-            known = self._symbols.get(dim.name)
-            if known is None or known[0] is not dim:
-                self._declare(dim, out)
-                self._symbols[dim.name] = dim, out.value
-            return self._symbols[dim.name][1]
-        if isinstance(dim, Expression):
-            function = getattr(self._library, f"tailor_dim_{dim.operation}")
-            check(function(self._handle, *(self._dim(each, name) for each in dim.operands), byref(out)))
-        elif isinstance(dim, Dim):
-            raise TypeError(f"{dim!r} is no dim")
-        else:
-            check(self._library.tailor_graph_dim(self._handle, i64(dim, name), byref(out)))
-        return out.value
-
-    def _declare(self, symbol, out):
-        try:
-            likely, count = _convert.i64s(symbol.likely, "likely")
-            options = _library.SymbolOptions(sizeof(_library.SymbolOptions), symbol.min, symbol.max,
-                                             symbol.multiple_of, likely, count)
-        except OverflowError as error:
-            raise OverflowError(f'symbol "{symbol.name}": {error}') from None
-        check(self._library.tailor_graph_symbol(self._handle, *_convert.utf8(symbol.name), byref(options), byref(out)))
+    def _text(self, function: str, *arguments: Any) -> str:
+        text = c_char_p()
+        check(getattr(self._library, function)(self._handle, *arguments, byref(text)))
+        return _library.text(text.value or b"")
 
 
 class _CompileOptions:
     """The C options of one compilation; an exception in `progress` cancels it and is raised at the end."""
 
-    def __init__(self, targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                 offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, device):
+    def __init__(self, targets: Targets, progress: Optional[Progress], threads: SupportsIndex,
+                 secret_key: Optional[bytes], max_versions: Optional[SupportsIndex],
+                 max_code_bytes: Optional[SupportsIndex], donated: Targets, offer_products: bool, allow_tf32: bool,
+                 direct_convolutions: bool, memory_limit: SupportsIndex, isolated: bool, device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
         targets = [targets] if isinstance(targets, str) else list(targets)
         names = (c_char_p * len(targets))(*(target.encode() for target in targets))
         donated = [donated] if isinstance(donated, str) else list(donated)
         inputs = (c_char_p * len(donated))(*(name.encode() for name in donated))
-        self._raised = None
+        self._raised: Optional[BaseException] = None
         self._progress = progress
         callback = _library.ProgressFn(self._call)
         self.c = _library.CompileOptions(sizeof(_library.CompileOptions), names, len(targets), callback, None, threads,
@@ -451,8 +524,8 @@ class _CompileOptions:
                                          *_convert.device(device), offer_products,
                                          direct_convolutions, allow_tf32, memory_limit, bool(isolated), None)
 
-    def _call(self, user, phase, done):
-        if _handles.ended():
+    def _call(self, user: Any, phase: bytes, done: float) -> int:
+        if _handles.ended() or _interrupts.pending():
             return 0
         try:
             wanted = None if self._progress is None else self._progress(_library.text(phase), done)
@@ -461,7 +534,8 @@ class _CompileOptions:
             self._raised = raised
             return 0
 
-    def check(self, status):
+    def check(self, status: Any) -> None:
+        """Raises what `progress` raised, or the error of the call."""
         try:
             check(status)
         except Exception:
@@ -469,8 +543,8 @@ class _CompileOptions:
                 raise self._raised from None
             raise
 
-    def __enter__(self):
+    def __enter__(self) -> _CompileOptions:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.c.progress = _library.ProgressFn()  # breaks the cycle through the callback

@@ -6,18 +6,25 @@
 
 Every dim_param of the inputs becomes a symbol of its name, every unnamed dim one called <input>_dim<i>.
 """
+from __future__ import annotations
+
 import ctypes
 import functools
 import operator
 import os
+from collections.abc import Callable, Iterable, Mapping
 from ctypes import POINTER, Structure, byref, c_char_p, c_int64, c_size_t, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy
 
 from . import _convert, _handles, _library
 from . import errors as _errors
-from .dims import Expression, Symbol
+from .dims import Dim, Expression, Symbol
 from .graph import Graph
+
+if TYPE_CHECKING:
+    from ._types import DimLike
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load", "operators"]
 
@@ -25,12 +32,13 @@ __all__ = ["DependsOnData", "ModelError", "Unsupported", "load", "operators"]
 class ModelError(Exception):
     """A model that cannot be imported: the node, input or initializer at fault (may be "") and the reason."""
 
-    def __init__(self, reason, node=""):
+    def __init__(self, reason: str, node: str = "") -> None:
         super().__init__(f"{node}: {reason}" if node else reason)
         self.reason = reason
         self.node = node
 
-    def __reduce__(self):  # Exception's own would call this with the joined text
+    def __reduce__(self) -> Any:  # Exception's own would call this with the joined text
+        """All attributes, so that errors pass between processes."""
         return type(self), (self.reason, self.node), self.__dict__
 
 
@@ -41,7 +49,7 @@ class Unsupported(ModelError):
 class DependsOnData(Unsupported):
     """A shape, axis or the like that only running gives; `inputs` are the model's inputs that it comes from."""
 
-    def __init__(self, reason, node="", inputs=frozenset()):
+    def __init__(self, reason: str, node: str = "", inputs: frozenset[str] = frozenset()) -> None:
         super().__init__(reason, node)
         self.inputs = inputs
 
@@ -70,10 +78,10 @@ class _COptions(Structure):
 
 
 @functools.lru_cache(maxsize=None)
-def _onnx():
+def _onnx() -> ctypes.CDLL:
     """libtailor_onnx.so."""
     _library.compiler()
-    library = ctypes.CDLL(str(_library.find("libtailor_onnx.so")))
+    library = _library.load("tailor_onnx")
     library.tailor_onnx_load.argtypes = [c_char_p, c_size_t, POINTER(_COptions), POINTER(_handles.Handle)]
     library.tailor_onnx_load_memory.argtypes = [c_char_p, c_size_t, c_void_p, c_void_p, POINTER(_COptions),
                                                 POINTER(_handles.Handle)]
@@ -82,12 +90,13 @@ def _onnx():
     return library
 
 
-def operators():
+def operators() -> str:
     """The operators that load() knows, with their versions and attributes: docs/onnx-operators.md."""
-    return _onnx().tailor_onnx_operators().decode()
+    return _library.text(_onnx().tailor_onnx_operators())
 
 
-def load(model, dims=None, fixed=None, custom_domains=()):
+def load(model: Any, dims: Optional[Mapping[str, DimLike]] = None, fixed: Optional[Mapping[str, Any]] = None,
+         custom_domains: Iterable[str] = ()) -> Graph:
     """The graph of a model: a path, the file's bytes, or an onnx.ModelProto.
 
     dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use.
@@ -115,7 +124,7 @@ def load(model, dims=None, fixed=None, custom_domains=()):
     return Graph.of_handle(handle)
 
 
-def _raised(error, needed):
+def _raised(error: _errors.Error, needed: list[str]) -> Exception:
     """The exception of a failed load."""
     if error.code == "NOT_FOUND":
         return FileNotFoundError(error.message)
@@ -130,8 +139,9 @@ def _raised(error, needed):
 class _Options:
     """The C options of one load; keeps what they point to."""
 
-    def __init__(self, dims, fixed, custom_domains):
-        symbols, self.needed = {}, []
+    def __init__(self, dims: Mapping[str, DimLike], fixed: Mapping[str, Any], custom_domains: Iterable[str]) -> None:
+        symbols: dict[str, Symbol] = {}
+        self.needed: list[str] = []
         texts = {name: _named(f'dim "{name}"', _text, dim, symbols).encode() for name, dim in dims.items()}
         self._arrays = {name: _named(f'input "{name}"', numpy.require, array, None, ["C", "A"])
                         for name, array in fixed.items()}
@@ -149,13 +159,13 @@ class _Options:
             c_char_p, (_convert.utf8(domain)[0] for domain in custom_domains))
 
     @staticmethod
-    def _symbol(symbol):
+    def _symbol(symbol: Symbol) -> _Symbol:
         likely, count = _convert.i64s(symbol.likely, "likely")
         return _Symbol(*_convert.utf8(symbol.name), _convert.i64(symbol.min, "min"), _convert.i64(symbol.max, "max"),
                        _convert.i64(symbol.multiple_of, "multiple_of"), likely, count)
 
 
-def _named(label, function, *arguments):
+def _named(label: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """function(*arguments), whose errors name `label`."""
     try:
         return function(*arguments)
@@ -163,12 +173,12 @@ def _named(label, function, *arguments):
         raise ModelError(str(error), label) from error
 
 
-def _array(kind, items):
-    items = list(items)
-    return (kind * len(items))(*items), len(items)
+def _array(kind: Any, items: Iterable[Any]) -> tuple[Any, int]:
+    given = list(items)
+    return (kind * len(given))(*given), len(given)
 
 
-def _tensor(array):
+def _tensor(array: numpy.ndarray[Any, Any]) -> _library.Tensor:
     tensor = _library.Tensor(ctypes.sizeof(_library.Tensor), array.__array_interface__["data"][0], array.nbytes,
                              _convert.array_code(array), array.ndim)
     for i, dim in enumerate(array.shape[:_library.MAX_RANK]):
@@ -179,7 +189,7 @@ def _tensor(array):
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*"}
 
 
-def _text(dim, symbols):
+def _text(dim: DimLike, symbols: dict[str, Symbol]) -> str:
     """The text of a dim; adds its symbols by name."""
     if isinstance(dim, Symbol):
         if symbols.setdefault(dim.name, dim) is not dim:
@@ -191,5 +201,7 @@ def _text(dim, symbols):
         return f"({operands[0]} {sign} {operands[1]})" if sign else f"{dim.operation}({', '.join(operands)})"
     if isinstance(dim, str):
         return dim
+    if isinstance(dim, Dim):
+        raise TypeError(f"{dim!r} belongs to a graph")
     number = operator.index(dim)
     return str(number) if number >= 0 else f"(0 - {-number})"

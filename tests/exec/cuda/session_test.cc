@@ -262,6 +262,21 @@ TEST_F(CudaSessionTest, RunsAgainWithoutAllocating) {
   EXPECT_EQ(ReadCounters().workspace_growths, growths);
 }
 
+TEST_F(CudaSessionTest, TrimFreesTheSessionsDeviceMemory) {
+  Make();
+  for (int64_t rows : {300, 10, 300}) {
+    SampleBuffers b(rows);
+    ASSERT_EQ(Run(&b), "OK");
+    EXPECT_EQ(b.total, b.Totals());
+    EXPECT_GT(session_->memory_bytes(), 0u);
+    ASSERT_EQ(Text(session_->Trim()), "OK");
+    EXPECT_EQ(session_->memory_bytes(), 0u);
+    if (fake_cuda::IsInUse()) {  // others do not count bytes
+      EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kGridSyncBytes);
+    }
+  }
+}
+
 TEST_F(CudaSessionTest, ReserveGrowsTheWorkspaceOnTheDevice) {
   Make();
   SampleBuffers b(1000);

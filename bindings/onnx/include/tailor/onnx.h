@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* The range of a symbol, as tailor_symbol_options has it. */
+/* The range of a symbol, as tailor_symbol_options has it. Frozen (docs/abi.md), as the next two are. */
 typedef struct tailor_onnx_symbol {
   const char* name;
   size_t name_size;

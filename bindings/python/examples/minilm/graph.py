@@ -1,13 +1,22 @@
 """The encoder as a Tailor graph over the symbols B (batch) and S (sequence)."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy
+import numpy.typing
+
 import tailor
 
 from .weights import EPSILON, HEADS, HIDDEN, LAYERS, POSITIONS
 
+Array = numpy.typing.NDArray[Any]
+
 MASKED = -1e9  # added to the score of a padding token
 
 
-def build(parameters):
+def build(parameters: Mapping[str, Array]) -> tailor.Graph:
     """ids i64[B, S], mask i64[B, S] (1 for tokens, 0 for padding) -> embedding f32[B, 384], of length 1."""
     graph = tailor.Graph("minilm")
     batch = tailor.symbol("B", min=1, max=64)
@@ -16,13 +25,13 @@ def build(parameters):
     ids = graph.input("ids", "i64", [batch, length])
     mask = graph.input("mask", "i64", [batch, length]).cast("f32")
 
-    def norm(x, name):
+    def norm(x: tailor.Value, name: str) -> tailor.Value:
         return x.layer_norm(parameter[f"{name}.weight"], parameter[f"{name}.bias"], EPSILON)
 
-    def dense(x, name):
+    def dense(x: tailor.Value, name: str) -> tailor.Value:
         return graph.dot(x, parameter[f"{name}.weight"], transpose_rhs=1) + parameter[f"{name}.bias"]
 
-    def heads(x):  # [B, S, 384] -> [B, 12, S, 32]
+    def heads(x: tailor.Value) -> tailor.Value:  # [B, S, 384] -> [B, 12, S, 32]
         return x.reshape([batch, length, HEADS, HIDDEN // HEADS]).transpose([0, 2, 1, 3])
 
     words = parameter["embeddings.word_embeddings.weight"].gather(ids)
@@ -47,7 +56,7 @@ def build(parameters):
     return graph
 
 
-def pad(sequences, batch, length, padding=0):
+def pad(sequences: Sequence[Sequence[int]], batch: int, length: int, padding: int = 0) -> tuple[Array, Array]:
     """ids and mask of shape (batch, length); sequences are repeated to fill the batch and cut to the length."""
     ids = numpy.full((batch, length), padding, numpy.int64)
     mask = numpy.zeros((batch, length), numpy.int64)

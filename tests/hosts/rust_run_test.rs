@@ -1,0 +1,535 @@
+//! Runs, and what the host gives them: memory for outputs, executors, allocators, log and trace.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tailor::graph::{CompileOptions, Graph};
+use tailor::{dims, Canceller, Counters, DType, Device, Error, ErrorCode, Executable, LoadOptions, LogLevel, Outputs};
+use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent};
+
+fn error_of<T>(result: tailor::Result<T>) -> Error {
+    result.err().expect("an error")
+}
+
+/// y f32[B, 4] = 2 x + 1 and total f32[B], its sums, of x f32[B, 4].
+fn graph() -> Graph {
+    let graph = Graph::new("run").unwrap();
+    let batch = graph.symbol("B").unwrap();
+    let x = graph.input("x", DType::F32, &dims![batch, 4]).unwrap();
+    let y = ((x * 2.0).unwrap() + 1.0).unwrap();
+    graph.output("y", y).unwrap();
+    graph.output("total", y.reduce_sum(&[1]).unwrap()).unwrap();
+    graph
+}
+
+fn compiled_for(runtime: &Runtime) -> Executable {
+    let options = CompileOptions { targets: &["host"], runtime: Some(runtime), ..Default::default() };
+    graph().compile_with(options).unwrap()
+}
+
+fn compiled() -> Executable {
+    compiled_for(&Runtime::new().unwrap())
+}
+
+fn example(rows: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let x: Vec<f32> = (0..rows * 4).map(|i| i as f32).collect();
+    let y: Vec<f32> = x.iter().map(|v| 2.0 * v + 1.0).collect();
+    let total = y.chunks(4).map(|row| row.iter().sum()).collect();
+    (x, y, total)
+}
+
+#[test]
+fn handles_are_send_and_sync_where_that_is_sound() {
+    fn send<T: Send>() {}
+    fn sync<T: Sync>() {}
+    send::<Session>();
+    send::<Graph>();
+    send::<SessionOptions>();
+    fn both<T: Send + Sync>() {
+        send::<T>();
+        sync::<T>();
+    }
+    both::<Executable>();
+    both::<Runtime>();
+    both::<Canceller>();
+    both::<Error>();
+    both::<Tensor<'_>>();
+    both::<TensorMut<'_>>();
+    both::<TensorView<'_>>();
+    both::<Outputs<'_>>();
+}
+
+#[test]
+fn outputs_are_views() {
+    let mut session = compiled().session(1).unwrap();
+    let (x, y, total) = example(3);
+    let outputs = session.run(&[Tensor::new(&x, &[3, 4])]).unwrap();
+    assert_eq!((outputs[0].shape(), outputs[1].shape()), (&[3, 4][..], &[3][..]));
+    assert_eq!(outputs[0].as_slice::<f32>().unwrap(), y);
+    assert_eq!(outputs.named("total").unwrap().to_vec::<f32>().unwrap(), total);
+    assert_eq!(error_of(outputs.named("none")).message, "there is no output \"none\"");
+    assert_eq!(error_of(outputs[1].as_slice::<f64>()).message, "output 1 is f32, not f64");
+    assert_eq!(format!("{:?}", outputs[0]), "f32[3, 4]");
+    let slice = outputs.get::<f32>(0).unwrap(); // outlives the list of views, not the borrow of the session
+    let sums = thread::scope(|scope| {
+        let sums: Vec<_> = outputs.iter().map(|o| scope.spawn(move || o.as_slice::<f32>().unwrap().len())).collect();
+        sums.into_iter().map(|sum| sum.join().unwrap()).sum::<usize>()
+    });
+    drop(outputs);
+    assert_eq!((sums, slice), (15, &y[..]));
+}
+
+#[test]
+fn outputs_may_be_the_callers() {
+    let executable = compiled();
+    let mut session = executable.session(1).unwrap();
+    for rows in [1usize, 5, 2] {
+        let (x, y, total) = example(rows);
+        let n = rows as i64;
+        let inputs = [Tensor::new(&x, &[n, 4])];
+        let (mut given_y, mut given_total) = (vec![0.0f32; rows * 4], vec![0.0f32; 8]);
+        let mut outputs = [TensorMut::new(&mut given_y, &[n, 4]), TensorMut::open(&mut given_total)];
+        session.run_into(&inputs, &mut outputs).unwrap();
+        assert_eq!(outputs[1].shape(), [n]);
+        assert_eq!(outputs[1].as_slice::<f32>().unwrap(), total);
+        outputs[1].as_mut_slice::<f32>().unwrap()[0] = -1.0;
+        assert_eq!((given_y, given_total[0]), (y.clone(), -1.0));
+
+        let mut given_y = vec![0.0f32; 20];
+        let mut outputs = [TensorMut::new(&mut given_y, &[-1, 4]), TensorMut::none()];
+        assert!(error_of(outputs[0].as_slice::<f32>()).message.contains("too small for f32[-1, 4]"));
+        session.run_into(&inputs, &mut outputs).unwrap();
+        assert_eq!((outputs[0].shape(), outputs[0].as_slice::<f32>().unwrap()), (&[n, 4][..], &y[..]));
+        executable.run_into(&inputs, &mut [TensorMut::open(&mut given_total), TensorMut::none()]).unwrap_err();
+    }
+}
+
+#[test]
+fn wrong_memory_for_outputs_is_an_error() {
+    let executable = compiled();
+    let mut session = executable.session(1).unwrap();
+    let (x, y, _) = example(3);
+    let inputs = [Tensor::new(&x, &[3, 4])];
+    let mut total = [7.0f32; 3];
+    let mut small = [0.0f32; 11];
+    let mut halves = [tailor::F16(0); 12];
+    for wrong in [
+        TensorMut::new(&mut small, &[3, 4]),
+        TensorMut::new(&mut [0.0f32; 12], &[4, 3]),
+        TensorMut::new(&mut [0.0f32; 12], &[12]),
+        TensorMut::new(&mut [0.0f32; 12], &[i64::MAX, i64::MAX]),
+        TensorMut::new(&mut [0.0f32; 12], &[1; 9]),
+        TensorMut::new(&mut [0.0f64; 12], &[3, 4]),
+        TensorMut::open(&mut halves),
+    ] {
+        let error = error_of(session.run_into(&inputs, &mut [wrong, TensorMut::open(&mut total)]));
+        assert_eq!(error.code, ErrorCode::InvalidArgument);
+        assert!(error.message.contains("\"y\""), "{}", error);
+    }
+    assert_eq!(error_of(session.run_into(&inputs, &mut [])).code, ErrorCode::InvalidArgument);
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(0).unwrap(), y);
+}
+
+#[test]
+fn memory_may_be_bound() {
+    let mut session = compiled().session(1).unwrap();
+    let (mut x, mut y, mut total) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 2]);
+    let inputs = vec![TensorMut::new(&mut x, &[2, 4])];
+    let outputs = vec![TensorMut::new(&mut y, &[2, 4]), TensorMut::new(&mut total, &[2])];
+    let mut bound = session.bind(inputs, outputs).unwrap();
+    for step in 0..3 {
+        bound.input::<f32>(0).unwrap().fill(step as f32);
+        bound.run().unwrap();
+        assert_eq!(bound.output::<f32>(1).unwrap(), [(2.0 * step as f32 + 1.0) * 4.0; 2]);
+    }
+    assert_eq!(error_of(bound.output::<f32>(2)).message, "there is no output 2");
+    assert_eq!(error_of(bound.input::<f64>(0)).code, ErrorCode::InvalidArgument);
+    assert_eq!(error_of(bound.input::<f32>(1)).message, "there is no input 1");
+    drop(bound);
+    assert_eq!(y, [5.0; 8]);
+    let wrong = session.bind(vec![], vec![]);
+    assert_eq!(error_of(wrong).code, ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn donated_memory_is_written_once_at_a_time() {
+    let graph = Graph::new("donated").unwrap();
+    let batch = graph.symbol("B").unwrap();
+    let x = graph.input("x", DType::F32, &dims![batch]).unwrap();
+    graph.output("y", (x + 1.0).unwrap()).unwrap();
+    let options = CompileOptions { targets: &["host"], donated: &["x"], ..Default::default() };
+    let executable = graph.compile_with(options).unwrap();
+    let (mut session, mut data) = (executable.session(1).unwrap(), [1.0f32, 2.0]);
+    let inputs = [Tensor::donated(&mut data, &[2])];
+    session.run_into(&inputs, &mut [TensorMut::none()]).unwrap();
+    executable.run_into(&inputs, &mut [TensorMut::none()]).unwrap();
+    let meanwhile = || error_of(executable.run_into(&inputs, &mut [TensorMut::none()]));
+    let (_, error) = session.run_while(&inputs, |_| meanwhile()).unwrap();
+    assert_eq!(error.code, ErrorCode::FailedPrecondition);
+    assert_eq!(error.message, "input 0 is donated, and in use by another run");
+    assert_eq!(data, [4.0, 5.0]);
+    let bound = session.bind(vec![TensorMut::new(&mut data, &[2])], vec![TensorMut::none()]);
+    bound.unwrap().run().unwrap();
+    assert_eq!(data, [5.0, 6.0]);
+    let error = error_of(session.run(&[Tensor::new(&data, &[2])]));
+    assert_eq!(error.message, "input \"x\" is donated: make it with Tensor::donated");
+}
+
+#[test]
+fn many_threads_run_one_executable() {
+    let executable = compiled();
+    thread::scope(|scope| {
+        for rows in 1..9usize {
+            let executable = &executable;
+            scope.spawn(move || {
+                let (x, y, total) = example(rows);
+                let (mut given_y, mut given_total) = (vec![0.0f32; rows * 4], vec![0.0f32; rows]);
+                for _ in 0..50 {
+                    let inputs = [Tensor::new(&x, &[rows as i64, 4])];
+                    let mut outputs = [TensorMut::new(&mut given_y, &[-1, 4]), TensorMut::open(&mut given_total)];
+                    executable.run_into(&inputs, &mut outputs).unwrap();
+                }
+                assert_eq!((given_y, given_total), (y, total));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_session_moves_between_threads() {
+    let mut session = compiled().session(2).unwrap();
+    let (x, y, _) = example(2);
+    for _ in 0..3 {
+        let (x, y) = (&x, &y);
+        session = thread::scope(|scope| {
+            let run = move || {
+                assert_eq!(session.run(&[Tensor::new(x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+                session
+            };
+            scope.spawn(run).join().unwrap()
+        });
+    }
+}
+
+/// A session of a program that counts to 2^62, and its input.
+fn counting(options: SessionOptions) -> (Session, [i64; 1]) {
+    let condition = Graph::new("condition").unwrap();
+    let i = condition.input("i", DType::I64, &[]).unwrap();
+    condition.output("more", i.lt(4.6e18).unwrap()).unwrap();
+    let body = Graph::new("body").unwrap();
+    let i = body.input("i", DType::I64, &[]).unwrap();
+    body.output("i", (i + 1).unwrap()).unwrap();
+    let graph = Graph::new("count").unwrap();
+    let i = graph.input("i", DType::I64, &[]).unwrap();
+    let counted = graph.while_(&[i], &condition, &body, &[]).unwrap()[0];
+    graph.output("i", counted).unwrap();
+    let executable = graph.compile_with(CompileOptions { targets: &["host"], ..Default::default() }).unwrap();
+    (executable.session_with(options).unwrap(), [0])
+}
+
+#[test]
+fn runs_can_be_cancelled() {
+    let (mut session, start) = counting(SessionOptions::default());
+    let inputs = [Tensor::new(&start, &[])];
+    let canceller = session.canceller();
+    let other = canceller.clone();
+    let running = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        other.cancel();
+    });
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::Cancelled);
+    running.join().unwrap();
+    canceller.cancel(); // the next run
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::Cancelled);
+    canceller.cancel();
+    canceller.uncancel();
+    let almost = [i64::MAX - 5];
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
+    drop(session);
+    canceller.cancel(); // there is nothing to cancel
+}
+
+#[test]
+fn runs_have_deadlines() {
+    let timeout = Some(Duration::from_millis(10));
+    let (mut session, start) = counting(SessionOptions { timeout, ..Default::default() });
+    let (inputs, almost) = ([Tensor::new(&start, &[])], [i64::MAX - 5]);
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::DeadlineExceeded);
+    session.set_timeout(Some(Duration::ZERO)).unwrap();
+    assert_eq!(error_of(session.run(&inputs)).code, ErrorCode::DeadlineExceeded);
+    session.set_timeout(Some(Duration::MAX)).unwrap();
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
+    session.set_timeout(None).unwrap();
+    assert_eq!(session.run(&[Tensor::new(&almost, &[])]).unwrap().get::<i64>(0).unwrap(), almost);
+}
+
+#[test]
+fn a_runtime_may_have_the_executor_of_all_sessions() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let seen = calls.clone();
+    let parallel_for = move |task: &(dyn Fn(usize) + Sync), count: usize| {
+        if seen.fetch_add(1, Ordering::SeqCst) == 2 {
+            panic!("the pool is gone");
+        }
+        thread::scope(|scope| (0..count).for_each(|i| drop(scope.spawn(move || task(i)))))
+    };
+    let options =
+        RuntimeOptions { parallel_for: Some(Box::new(parallel_for)), parallel_threads: 3, ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let (x, y, total) = example(20_000);
+    let inputs = [Tensor::new(&x, &[20_000, 4])];
+    let (mut given_y, mut given_total) = (vec![0.0f32; 80_000], vec![0.0f32; 20_000]);
+    let mut run = || {
+        let mut outputs = [TensorMut::open(&mut given_y), TensorMut::open(&mut given_total)];
+        executable.run_into(&inputs, &mut outputs).unwrap();
+        assert_eq!(outputs[0].as_slice::<f32>().unwrap(), y);
+    };
+    run();
+    let once = calls.load(Ordering::SeqCst);
+    assert!(once > 0);
+    while calls.load(Ordering::SeqCst) < 2 {
+        run();
+    }
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the pool is gone"));
+    let mut session = executable.session(0).unwrap();
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(1).unwrap(), total);
+    assert!(calls.load(Ordering::SeqCst) > 3);
+}
+
+#[test]
+fn executables_count_and_are_trimmed() {
+    let options = RuntimeOptions { pooled_sessions: 1, ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let (x, _, _) = example(100);
+    let inputs = [Tensor::new(&x, &[100, 4])];
+    let mut session = executable.session(1).unwrap();
+    session.run(&inputs).unwrap();
+    session.run(&[]).unwrap_err();
+    session.canceller().cancel();
+    session.run(&inputs).unwrap_err();
+    let (mut y, mut total) = (vec![0.0f32; 400], vec![0.0f32; 100]);
+    executable.run_into(&inputs, &mut [TensorMut::open(&mut y), TensorMut::open(&mut total)]).unwrap();
+    let counters = executable.counters().unwrap();
+    assert_eq!((counters.runs, counters.failed_runs, counters.cancelled_runs), (4, 2, 1));
+    assert_eq!((counters.sessions, counters.pooled_sessions, counters.runs_in_progress), (2, 1, 0));
+    assert!(counters.workspace_bytes > 0);
+    session.trim().unwrap();
+    executable.trim().unwrap();
+    let counters = executable.counters().unwrap();
+    assert_eq!((counters.sessions, counters.pooled_sessions, counters.workspace_bytes), (1, 0, 0));
+    let wrong = RuntimeOptions { pooled_sessions: 5000, ..Default::default() };
+    assert_eq!(error_of(Runtime::with_options(wrong)).code, ErrorCode::InvalidArgument);
+}
+
+#[derive(Default)]
+struct Counting {
+    live: AtomicUsize,
+    calls: AtomicUsize,
+    fails: AtomicUsize,
+}
+
+struct Shared(Arc<Counting>);
+
+// SAFETY: it is the system's allocator.
+unsafe impl GlobalAlloc for Shared {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match self.0.fails.load(Ordering::SeqCst) {
+            0 => {}
+            1 => return std::ptr::null_mut(),
+            _ => panic!("no memory"),
+        }
+        self.0.calls.fetch_add(1, Ordering::SeqCst);
+        self.0.live.fetch_add(layout.size(), Ordering::SeqCst);
+        System.alloc(layout)
+    }
+    unsafe fn dealloc(&self, data: *mut u8, layout: Layout) {
+        self.0.live.fetch_sub(layout.size(), Ordering::SeqCst);
+        System.dealloc(data, layout)
+    }
+}
+
+#[test]
+fn memory_comes_from_the_hosts_allocator() {
+    let counting = Arc::new(Counting::default());
+    let allocator = Box::new(Shared(counting.clone()));
+    let options = RuntimeOptions { allocator: Some(allocator), ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let (x, y, _) = example(100);
+    let inputs = [Tensor::new(&x, &[100, 4])];
+    let mut session = executable.session(1).unwrap();
+    for (fails, code) in [(1, ErrorCode::ResourceExhausted), (2, ErrorCode::ResourceExhausted)] {
+        counting.fails.store(fails, Ordering::SeqCst);
+        assert_eq!(error_of(session.run(&inputs)).code, code);
+    }
+    counting.fails.store(0, Ordering::SeqCst);
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(0).unwrap(), y);
+    let calls = counting.calls.load(Ordering::SeqCst);
+    assert!(calls > 0 && counting.live.load(Ordering::SeqCst) >= 100 * 16);
+    session.run(&inputs).unwrap();
+    assert_eq!(counting.calls.load(Ordering::SeqCst), calls);
+    drop(executable);
+    assert_eq!(Arc::strong_count(&counting), 2, "the session needs it");
+    drop(session);
+    assert_eq!((counting.live.load(Ordering::SeqCst), Arc::strong_count(&counting)), (0, 1));
+}
+
+#[test]
+fn closures_of_a_runtime_live_as_long_as_its_executables() {
+    let (kept, level) = (Arc::new(()), Arc::new(Mutex::new(Vec::<LogLevel>::new())));
+    let (held, seen) = (kept.clone(), level.clone());
+    let log = Box::new(move |level, _: &str| {
+        let _ = &held;
+        seen.lock().unwrap().push(level);
+    });
+    let runtime = Runtime::with_options(RuntimeOptions { log: Some(log), ..Default::default() }).unwrap();
+    let executable = compiled_for(&runtime);
+    drop(runtime);
+    let again = executable.clone();
+    drop(executable);
+    assert_eq!(Arc::strong_count(&kept), 2);
+    drop(again);
+    assert_eq!(Arc::strong_count(&kept), 1);
+}
+
+#[test]
+fn launches_and_runs_are_traced() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = events.clone();
+    let trace = Box::new(move |event: TraceEvent| seen.lock().unwrap().push(event));
+    let executable = compiled();
+    let mut session = executable.session_with(SessionOptions { trace: Some(trace), ..Default::default() }).unwrap();
+    let (x, _, _) = example(3);
+    let inputs = [Tensor::new(&x, &[3, 4])];
+    let chosen = executable.plan(&inputs, 1).unwrap().chosen;
+    session.run(&inputs).unwrap();
+    let events = events.lock().unwrap();
+    let launched: Vec<_> = events.iter().map(|event| (event.launch, event.version)).collect();
+    let mut expected: Vec<_> = chosen.iter().enumerate().map(|(launch, &version)| (Some(launch), version)).collect();
+    expected.push((None, None));
+    assert_eq!(launched, expected);
+    let run = events.last().unwrap();
+    for event in events.iter() {
+        assert!(run.begin_ns <= event.begin_ns && event.end_ns <= run.end_ns && event.duration() <= run.duration());
+    }
+}
+
+/// Runs `session` on enough rows for an executor; the text of the panic of the run.
+fn panic_of(session: &mut Session) -> String {
+    let (x, y, _) = example(20_000);
+    let run = AssertUnwindSafe(|| session.run(&[Tensor::new(&x, &[20_000, 4])]).map(|outputs| outputs.len()));
+    let panic = catch_unwind(run).expect_err("a panic");
+    let _ = y;
+    panic.downcast_ref::<&str>().copied().unwrap_or("?").to_owned()
+}
+
+#[test]
+fn panics_go_on_where_the_run_was_called() {
+    let executable = compiled();
+    let executor = move |task: &(dyn Fn(usize) + Sync), count: usize| {
+        task(count - 1);
+        panic!("the pool is gone");
+    };
+    let mut session = executable.session_on(4, executor).unwrap();
+    assert_eq!(panic_of(&mut session), "the pool is gone");
+    let (x, y, _) = example(2); // too small to divide
+    assert_eq!(session.run(&[Tensor::new(&x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+
+    let mut calls = 0;
+    let trace = Box::new(move |_| {
+        calls += 1;
+        assert!(calls > 1, "not the first");
+    });
+    let mut session = executable.session_with(SessionOptions { trace: Some(trace), ..Default::default() }).unwrap();
+    assert_eq!(panic_of(&mut session), "not the first");
+    assert_eq!(session.run(&[Tensor::new(&x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("a destructor");
+        }
+    }
+    let runtime = Runtime::new().unwrap();
+    let bomb = Bomb;
+    let function = move |_: &tailor::CustomCall<'_>| {
+        let _ = &bomb;
+        std::panic::panic_any(Payload)
+    };
+    /// What is panicked with may panic when it is dropped.
+    struct Payload;
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("a payload");
+        }
+    }
+    runtime.register("bomb", Device::Cpu, function).unwrap();
+    let graph = Graph::new("bomb").unwrap();
+    let dims = dims![1];
+    let result = tailor::graph::CustomResult { dtype: DType::F32, dims: &dims, counted_dim: None };
+    let value = graph.custom("bomb", &[], &[result], Default::default()).unwrap()[0];
+    graph.output("y", value).unwrap();
+    let options = CompileOptions { targets: &["host"], runtime: Some(&runtime), ..Default::default() };
+    let executable = graph.compile_with(options).unwrap();
+    let error = error_of(executable.session(1).unwrap().run(&[]));
+    assert_eq!((error.code, error.message.contains("a value that is no text")), (ErrorCode::Internal, true));
+    drop((executable, runtime)); // with the bomb
+}
+
+#[test]
+fn a_graph_survives_an_owner_that_panics() {
+    struct Owner;
+    impl AsRef<[f32]> for Owner {
+        fn as_ref(&self) -> &[f32] {
+            panic!("no elements")
+        }
+    }
+    let graph = Graph::new("owner").unwrap();
+    catch_unwind(AssertUnwindSafe(|| graph.constant_from("c", Owner, &[1]).map(|_| ()))).unwrap_err();
+    graph.constant("c", &[1.0f32], &[1]).unwrap();
+}
+
+#[test]
+fn executables_say_what_they_are() {
+    let executable = compiled();
+    assert_eq!(format!("{:?}", executable), "Executable((x: f32[B, 4]) -> (y: f32[B, 4], total: f32[B]))");
+    let symbols = executable.symbols().unwrap();
+    assert_eq!((symbols[0].name.as_str(), symbols[0].min, symbols[0].multiple_of), ("B", 0, 1));
+    assert!(executable.describe().unwrap().starts_with('{'));
+    let x = [0f32; 12];
+    let plan = executable.plan(&[Tensor::new(&x, &[3, 4])], 1).unwrap();
+    assert_eq!(plan.outputs, [vec![Some(3), Some(4)], vec![Some(3)]]);
+    assert_eq!(plan.chosen.len(), executable.launches().unwrap().len());
+    assert!(plan.kernels > 0 && plan.code_bytes > 0 && !plan.data_dependent);
+    assert_eq!(error_of(executable.plan(&[], 1)).code, ErrorCode::InvalidArgument);
+    let path = std::env::temp_dir().join(format!("tailor_rust_run_{}.tlr", std::process::id()));
+    executable.save(&path).unwrap();
+    assert!(tailor::describe_artifact(&path).unwrap().starts_with('{'));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(error_of(tailor::describe_artifact(&path)).code, ErrorCode::NotFound);
+    let error = error_of(Executable::load_with(&path, &LoadOptions { target: Some("x\0"), ..Default::default() }));
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn reserved_memory_does_not_grow() {
+    let mut session = compiled().session(1).unwrap();
+    let (x, y, _) = example(50);
+    session.reserve(&[Tensor::new(&x, &[50, 4])]).unwrap();
+    assert_eq!(session.run(&[Tensor::new(&x, &[50, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+    assert!(Counters::read().runs > 0);
+    assert_eq!(session.executable().inputs()[0].name, "x");
+}
+
+#[test]
+fn devices_are_listed() {
+    let runtime = Runtime::new().unwrap();
+    let devices = runtime.devices().unwrap();
+    assert_eq!(devices[0].device, Device::Cpu);
+    assert!(devices[0].name.starts_with("x86-64") && devices[0].memory_bytes > 0);
+    assert_eq!(devices.len() == 1, !runtime.cuda_absence().is_empty());
+}

@@ -1,0 +1,178 @@
+"""cmake --install: what each component has, and that an installation works after it was moved.
+
+Usage: install_test.py CMAKE BUILD_FOLDER CC
+"""
+import functools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CMAKE, BUILD, CC = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve(), sys.argv.pop(1)
+CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+ROOT = CONSUMER.parents[2]
+COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev")
+LIBRARIES = ("libtailor_runtime.so", "libtailor.so", "libtailor_onnx.so")
+LIB = re.search(r"^CMAKE_INSTALL_LIBDIR:PATH=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M).group(1)
+VERSION_H = (ROOT / "api/include/tailor/version.h").read_text()
+MAJOR, MINOR, PATCH = (int(re.search(rf"#define TAILOR_VERSION_{part} (\d+)", VERSION_H).group(1))
+                       for part in ("MAJOR", "MINOR", "PATCH"))
+ABI = re.search(r"#define TAILOR_ABI (\d+)", VERSION_H).group(1)
+VERSION = f"{MAJOR}.{MINOR}.{PATCH}"
+
+
+def output(*command, **environment):
+    done = subprocess.run([str(word) for word in command], env={**os.environ, **environment}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} returned {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+def install(prefix, *components):
+    for component in components:
+        output(CMAKE, "--install", BUILD, "--prefix", prefix, "--component", component)
+
+
+def dynamic(file):
+    """The entries of the dynamic section: {"NEEDED": [...], "SONAME": [...], "RUNPATH": [...]}."""
+    found = {}
+    for kind, value in re.findall(r"\((\w+)\).*\[(.*)\]", output("readelf", "-dW", file)):
+        found.setdefault(kind, []).append(value)
+    return found
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor_install_"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        install(cls.folder / "installed", *COMPONENTS)
+        cls.prefix = cls.folder / "moved" / "elsewhere"
+        cls.prefix.parent.mkdir()
+        os.rename(cls.folder / "installed", cls.prefix)
+        cls.lib = cls.prefix / LIB
+        cls.examples = cls.prefix / "share/doc/tailor-dev/examples"
+
+    @functools.lru_cache
+    def consumer(self):
+        """The folder of the programs that CMake built with find_package."""
+        folder = self.folder / "consumer"
+        output(CMAKE, "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DEXAMPLES={self.examples}",
+               f"-DCMAKE_C_COMPILER={CC}")
+        output(CMAKE, "--build", folder)
+        return folder
+
+    def artifact(self):
+        file = self.folder / "softmax.tlr"
+        if not file.exists():
+            text = output(self.consumer() / "compile_and_run", file)
+            self.assertIn("B = 2: last row 0.250 0.250 0.250 0.250", text)
+        return file
+
+    def assert_runs(self, program, **environment):
+        text = output(program, self.artifact(), 3, **environment)
+        self.assertIn("input x [B, 4]\noutput y [B, 4]\n", re.sub(" +", " ", text))
+
+    def flags(self, *arguments):
+        return output("pkg-config", *arguments, PKG_CONFIG_PATH=str(self.lib / "pkgconfig")).split()
+
+    def test_find_package(self):
+        self.assert_runs(self.consumer() / "run_artifact")
+        self.assertEqual(output(self.consumer() / "installed").split(),
+                         [VERSION] + 2 * [str(MAJOR * 10000 + MINOR * 100 + PATCH)])
+        self.assertEqual(dynamic(self.consumer() / "run_artifact")["NEEDED"][0], f"libtailor_runtime.so.{ABI}")
+        self.assertTrue((self.consumer() / "compile_onnx").exists())
+
+    def test_find_package_names_what_is_missing(self):
+        prefix = self.folder / "dev"
+        install(prefix, "dev")
+        project = self.folder / "missing"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(missing LANGUAGES C)\nfind_package(Tailor COMPONENTS onnx)\n"
+            "message(\"found: ${Tailor_FOUND}; ${Tailor_NOT_FOUND_MESSAGE}\")\n")
+        text = output(CMAKE, "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+        self.assertRegex(text, r"found: (0|FALSE); .* has no libtailor_onnx.so.1")
+
+    def test_pkg_config(self):
+        self.assertEqual(self.flags("--modversion", "tailor-onnx"), [VERSION])
+        program = self.folder / "by_pkg_config"
+        output(CC, self.examples / "run_artifact.c", "-o", program, *self.flags("--cflags", "--libs", "tailor-runtime"))
+        self.assert_runs(program, LD_LIBRARY_PATH=str(self.lib))
+        output(CC, self.examples / "compile_onnx.c", "-o", self.folder / "onnx_by_pkg_config",
+               *self.flags("--cflags", "--libs", "tailor-onnx", "tailor"))
+
+    def test_the_static_runtime(self):
+        program = self.folder / "static"
+        output(CC, self.examples / "run_artifact.c", "-o", program,
+               *self.flags("--cflags", "--libs", "tailor-runtime-static"))
+        for static in (program, self.consumer() / "run_artifact_static"):
+            self.assert_runs(static)
+            self.assertFalse([name for name in dynamic(static)["NEEDED"] if "tailor" in name])
+
+    def test_the_static_runtime_shows_its_header_alone(self):
+        symbols = output("nm", "-g", "--defined-only", self.lib / "libtailor_runtime.a")
+        shown = set(re.findall(r"^[0-9a-f]+ \w (\S+)$", symbols, re.M))
+        header = (self.prefix / "include/tailor/runtime.h").read_text()
+        self.assertEqual(shown, set(re.findall(r"TAILOR_API[^;{(]*?\b(tailor_\w+)\(", header)))
+
+    def test_libraries_find_each_other(self):
+        for library in LIBRARIES:
+            entries = dynamic(self.lib / f"{library}.{ABI}")
+            self.assertEqual(entries["SONAME"], [f"{library}.{ABI}"])
+            self.assertEqual(entries["RUNPATH"], ["$ORIGIN"])
+            self.assertEqual(os.readlink(self.lib / library), f"{library}.{ABI}")
+            self.assertEqual(os.readlink(self.lib / f"{library}.{ABI}"), f"{library}.{ABI}.{VERSION}")
+
+    def test_symbols_have_the_version_of_the_abi(self):
+        for library in LIBRARIES:
+            symbols = output("readelf", "--dyn-syms", "-W", self.lib / f"{library}.{ABI}")
+            names = re.findall(r"FUNC +GLOBAL +DEFAULT +\d+ (tailor_\S+)", symbols)
+            self.assertTrue(names)
+            self.assertEqual([name for name in names if not name.endswith(f"@@TAILOR_{ABI}")], [], library)
+
+    def test_programs_find_the_libraries(self):
+        self.assertRegex(output(self.prefix / "bin/tailor", "inspect", self.artifact()), r"x.*\[B, 4\]")
+        for program in ("bin/tailor", "libexec/tailor/tailor-compile-worker"):
+            self.assertNotIn("not found", output("ldd", self.prefix / program))
+            self.assertRegex(dynamic(self.prefix / program)["RUNPATH"][0], r"^\$ORIGIN/[./]*lib[^:]*$")
+
+    def test_no_file_names_the_build_folder(self):
+        files = [path for path in self.prefix.rglob("*") if path.is_file() and path.suffix in (".cmake", ".pc")]
+        self.assertGreater(len(files), 8)
+        for path in files:
+            for folder in (str(BUILD), str(ROOT)):
+                self.assertNotIn(folder, path.read_text(), path)
+
+    def test_each_component_alone(self):
+        def name(library):
+            return [f"{LIB}/{library}.{ABI}", f"{LIB}/{library}.{ABI}.{VERSION}"]
+
+        wanted = {
+            "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
+            "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
+            "onnx": ("tailor-onnx", name("libtailor_onnx.so")),
+            "cli": ("tailor-cli", ["bin/tailor"]),
+        }
+        for component, (documents, files) in wanted.items():
+            prefix = self.folder / f"only_{component}"
+            install(prefix, component)
+            found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+            licenses = f"share/doc/{documents}"
+            self.assertEqual({file for file in found if not file.startswith(f"{licenses}/licenses/")},
+                             {*files, f"{licenses}/copyright"})
+        self.assert_runs(self.consumer() / "run_artifact", LD_LIBRARY_PATH=str(self.folder / "only_runtime" / LIB))
+
+    def test_headers(self):
+        sources = [*(ROOT / "api/include/tailor").glob("*.h*"), *(ROOT / "bindings/onnx/include/tailor").glob("*.h*")]
+        for source in sources:
+            self.assertEqual((self.prefix / "include/tailor" / source.name).read_bytes(), source.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()

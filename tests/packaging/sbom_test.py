@@ -1,0 +1,60 @@
+"""The list of contents beside a package: files, what is inside, what it depends on; the same bytes each time."""
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/package/sbom.py"
+CONTROL = """Package: tailor-runtime
+Version: 0.1.0-1~deb12
+Architecture: amd64
+Maintainer: nobody <nobody@tailor.invalid>
+Depends: libc6 (>= 2.34), libstdc++6 (>= 11)
+Description: a package of the test
+"""
+
+
+class SbomTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        (folder / "root/DEBIAN").mkdir(parents=True)
+        (folder / "root/DEBIAN/control").write_text(CONTROL)
+        (folder / "root/usr/lib").mkdir(parents=True)
+        for name in ("a_b", "a-b"):
+            (folder / "root/usr/lib" / name).write_text(name)
+        package = folder / "tailor-runtime_0.1.0.deb"
+        subprocess.run(["dpkg-deb", "--build", "--root-owner-group", folder / "root", package], check=True,
+                       stdout=subprocess.DEVNULL)
+        cls.texts = []
+        for _ in range(2):
+            subprocess.run([sys.executable, "-B", SCRIPT, package], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
+            cls.texts.append((folder / "tailor-runtime_0.1.0.spdx.json").read_text())
+        cls.document = json.loads(cls.texts[0])
+
+    def test_the_same_bytes(self):
+        self.assertEqual(self.texts[0], self.texts[1])
+        self.assertEqual(self.document["creationInfo"]["created"], "1970-01-02T00:00:00Z")
+
+    def test_files_have_names_and_hashes_of_their_own(self):
+        files = {file["fileName"]: file for file in self.document["files"]}
+        self.assertEqual(sorted(files), ["./usr/lib/a-b", "./usr/lib/a_b"])
+        self.assertEqual(len({file["SPDXID"] for file in files.values()}), 2)
+        self.assertEqual(files["./usr/lib/a_b"]["checksums"][1]["checksumValue"], hashlib.sha256(b"a_b").hexdigest())
+
+    def test_what_is_inside_and_what_is_needed(self):
+        relations = {(relation["relationshipType"], relation["relatedSpdxElement"])
+                     for relation in self.document["relationships"]}
+        self.assertLessEqual({("STATIC_LINK", "SPDXRef-Package-libsodium-dev"), ("DEPENDS_ON", "SPDXRef-Package-libc6"),
+                              ("DEPENDS_ON", "SPDXRef-Package-libstdc--6"), ("DESCRIBES", "SPDXRef-Package-tailor-runtime")},
+                             relations)
+        elements = {package["SPDXID"] for package in self.document["packages"]}
+        self.assertLessEqual({element for kind, element in relations}, elements)
+
+
+if __name__ == "__main__":
+    unittest.main()

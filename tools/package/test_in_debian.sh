@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs the packages into an empty Debian and uses them as their users do: test_in_debian.sh PACKAGES SUITE FOLDER
+#
+# FOLDER keeps the plain system between calls. Changes nothing outside FOLDER.
+set -euo pipefail
+root=$(realpath "$(dirname "$0")/../..")
+. "$root/tools/package/debian.sh"
+packages=$(realpath "$1") suite=$2
+plain=$(plain_system "$suite" "$3")
+folder=$(realpath "$3")
+developer=$folder/$suite.developer host=$folder/$suite.host
+
+fresh() {  # $1: an empty system, with the packages and files to use them on
+  copy_of "$plain" "$1"
+  cp "$packages"/*.deb "$root/tests/packaging/consumer/installed.c" "$root/tests/models/exported/classical_mlp.onnx" "$1/root/"
+}
+
+note "$suite: all packages; C programs by pkg-config; the command line tool"
+fresh "$developer"
+within "$developer" '
+  get gcc libc6-dev pkg-config
+  seconds get ./tailor*.deb
+  examples=/usr/share/doc/tailor-dev/examples
+  seconds cc -std=c99 -Wall -Wextra -Werror $examples/compile_and_run.c -o compile_and_run $(pkg-config --cflags --libs tailor)
+  seconds ./compile_and_run softmax.tlr
+  cc -std=c99 $examples/run_artifact.c -o run_artifact $(pkg-config --cflags --libs tailor-runtime)
+  ./run_artifact softmax.tlr 3
+  cc -std=c99 installed.c -o installed $(pkg-config --cflags --libs tailor)
+  seconds ./installed "# in the worker process"
+  seconds tailor compile classical_mlp.onnx -o mlp.tlr
+  tailor inspect mlp.tlr | head -n 3' | tee "$folder/$suite.output"
+grep -qx 'B = 2: last row 0.250 0.250 0.250 0.250' "$folder/$suite.output"
+
+note "$suite: tailor-runtime alone, without Python, compiler and headers"
+fresh "$host"
+cp "$developer/root/run_artifact" "$developer/root/softmax.tlr" "$host/root/"
+within "$host" '
+  get ./tailor-runtime_*.deb
+  for program in python3 cc g++; do absent command -v $program; done
+  absent ls /usr/include/c++ 2>/dev/null
+  ldconfig -p | grep tailor
+  absent sh -c "ldconfig -p | grep -e libtailor.so -e LLVM -e absl"
+  ./run_artifact softmax.tlr 3'
+
+note "$suite: removed again without a trace"
+within "$developer" 'apt-get purge -y -qq -o Dpkg::Use-Pty=0 "tailor*" >/dev/null; absent sh -c "find /usr /etc -name \"*tailor*\" | grep ."'
+rm -rf --one-file-system "$developer" "$host"

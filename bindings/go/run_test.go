@@ -3,6 +3,8 @@ package tailor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -295,6 +297,24 @@ func TestPanicsOfLogFunctionsStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Close()
+}
+
+func TestPerfMapsNameFunctions(t *testing.T) {
+	path := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())
+	defer os.Remove(path)
+	r, err := NewRuntimeWith(RuntimeOptions{PerfMap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	e, err := LoadWith(artifact(), LoadOptions{Runtime: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if text, err := os.ReadFile(path); err != nil || len(text) == 0 {
+		t.Errorf("%q %v", text, err)
+	}
 }
 
 func TestRuntimeOptionsAreChecked(t *testing.T) {

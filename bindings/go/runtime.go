@@ -85,6 +85,8 @@ type RuntimeOptions struct {
 	// matmuls to offer; empty: all.
 	MatmulProvider unsafe.Pointer
 	MatmulChoice   string
+	// PerfMap: loading names generated functions for Linux's perf, in /tmp/perf-<process>.map.
+	PerfMap bool
 	// CuBLASLt: on GPUs cuBLASLt computes them. FailedPrecondition without the library.
 	CuBLASLt bool
 }
@@ -151,6 +153,7 @@ func NewRuntimeWith(options RuntimeOptions) (*Runtime, error) {
 	created.parallel_threads = C.uint64_t(options.Threads)
 	created.pooled_sessions, created.pooled_bytes = C.uint64_t(options.PooledSessions), C.uint64_t(options.PooledBytes)
 	created.product_provider = (*C.tailor_product_provider)(options.MatmulProvider)
+	created.perf_map = C.int64_t(truth(options.PerfMap))
 	created.cublas_lt = C.int64_t(truth(options.CuBLASLt))
 	if options.MatmulChoice != "" {
 		created.product_choice = C.CString(options.MatmulChoice)

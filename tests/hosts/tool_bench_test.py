@@ -137,6 +137,8 @@ class BenchTest(ToolCase):
                 (USAGE, '"5..1" is an empty range', ("--dims", "B=5..1", "--random", 2)),
                 (USAGE, '--items: the inputs have no symbol "S"', ("--items", "S")),
                 (USAGE, "--callers", ("--callers", 0)),
+                (USAGE, "no symbol of --dims has several sizes: --dims B=1..8", ("--random", 2)),
+                (USAGE, "no symbol of --dims has several sizes", ("--dims", "B=2", "--random", 2)),
                 (USAGE, "--random", ("--random", 0)),
                 (FILE, "cannot write none/t.json", ("--trace", "none/t.json", *QUICK))):
             with self.subTest(arguments):

@@ -29,9 +29,20 @@ StatusHandle PlanStatus(const Candidate& candidate, const SymbolValues& shape) {
                                              outputs.data(), outputs.size(), nullptr));
 }
 
+// UsageError if --random would draw one shape again and again.
+void RequireSomethingToDraw(const std::vector<DimChoice>& choices, const ModelSignature& signature) {
+  const auto varies = [](const DimChoice& choice) { return choice.sizes.size() > 1 || !choice.IsList(); };
+  if (std::any_of(choices.begin(), choices.end(), varies)) return;
+  std::string example;
+  for (const SymbolSpec& symbol : signature.symbols) example += (example.empty() ? "" : ",") + symbol.name + "=1..8";
+  throw UsageError("--random: no symbol of --dims has several sizes" +
+                   (example.empty() ? ", and the model has no symbol" : ": --dims " + example));
+}
+
 // Shapes at which all candidates run. Random ones that violate a check of a program are drawn again.
 std::vector<SymbolValues> ValidShapes(const BenchArguments& arguments, const std::vector<Candidate>& candidates) {
   const Candidate& first = candidates[0];
+  if (arguments.random_dims > 0) RequireSomethingToDraw(first.choices->Dims(), first.model.signature);
   std::vector<SymbolValues> valid;
   StatusHandle last;
   for (uint64_t draw = 0; draw < kDraws; ++draw) {

@@ -53,7 +53,7 @@ tailor_host_test(cpp_same_bytes_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SO
   $<TARGET_FILE:cpp_same_bytes>)
 set_property(TEST cpp_same_bytes_test APPEND PROPERTY ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python)
 
-# The examples, which docs/hosts.md shows.
+# The examples, which docs/hosts/cpp.md shows.
 function(tailor_cpp_example name)
   tailor_cpp_program(cpp_${name} 17 SOURCES ${PROJECT_SOURCE_DIR}/bindings/cpp/examples/${name}.cc LIBS ${ARGN})
 endfunction()

@@ -29,6 +29,7 @@ function(tailor_install_program target component folder)
 endfunction()
 tailor_install_program(tailor_compile_worker compiler ${CMAKE_INSTALL_LIBEXECDIR}/tailor)
 tailor_install_program(tailor_tool cli ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT cli)  # man pages, completion
 
 # Headers, the static runtime, CMake and pkg-config packages, examples.
 install(DIRECTORY api/include/tailor bindings/onnx/include/tailor DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
@@ -79,7 +80,7 @@ if(TARGET tailor_onednn)
 endif()
 
 # All that is installed: cmake --build . --target tailor_installed.
-add_custom_target(tailor_installed DEPENDS tailor_runtime tailor tailor_compile_worker tailor_onnx tailor_tool)
+add_custom_target(tailor_installed DEPENDS tailor_runtime tailor tailor_compile_worker tailor_onnx tailor_tool tool_texts)
 foreach(target tailor_runtime_static tailor_onednn)
   if(TARGET ${target})
     add_dependencies(tailor_installed ${target})

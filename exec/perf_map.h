@@ -10,7 +10,7 @@
 
 namespace tailor {
 
-// The lines of a variant that is mapped at `base`: "7f10a0 380 encoder: k3_softmax v1".
+// The lines of a variant that is mapped at `base`: "7f10a0 380 encoder: g3_softmax v1".
 std::string PerfMapLines(const Program& program, const Variant& variant, uintptr_t base);
 
 // Appends them to this process's map. Functions that were unmapped stay listed. INTERNAL with the system's reason.

@@ -13,7 +13,6 @@ import ctypes
 import hashlib
 import pathlib
 import subprocess
-import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -158,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -12,8 +12,8 @@ struct GeneratedFile {
   std::string (*text)();
 };
 
-// The main function of such a program: `[--check] <project root>`. Writes the files; with --check exits with 1 and names
-// each file that is not up to date.
+// The main function of such a program: `[--check] <project root>`. Writes the files; with --check exits with 1 and
+// names each file that is not up to date.
 int WriteGenerated(int argc, char** argv, std::initializer_list<GeneratedFile> files);
 
 }  // namespace tailor

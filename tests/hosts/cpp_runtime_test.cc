@@ -1,6 +1,7 @@
 // tailor/runtime.hpp on the artifact of c99_test (TAILOR_TEST_ARTIFACT): y = x * [1, 2, 3, 4] + 0.5 and its row sums, x
 // f32 [B, 4] with B in [1, 64]. Links libtailor_runtime.so alone.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -509,6 +510,19 @@ TEST(CppRuntime, KnowsTheMachine) {
   Session session = Load().session().value();
   EXPECT_TRUE(session.run({view(kOnes, {3, 4})}));
   EXPECT_EQ(tailor::counters().runs, before + 1);
+}
+
+TEST(CppRuntime, NamesFunctionsForPerf) {
+  tailor::RuntimeOptions options;
+  options.perf_map = true;
+  tailor::Runtime runtime = tailor::Runtime::create(options).value();
+  tailor::LoadOptions load;
+  load.runtime = &runtime;
+  ASSERT_TRUE(Executable::load(ArtifactPath(), load));
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::ifstream map(path);
+  EXPECT_TRUE(map.is_open());
+  std::remove(path.c_str());
 }
 
 TEST(CppRuntime, TensorsOwnTheirMemory) {

@@ -302,7 +302,7 @@ class CompileTest(unittest.TestCase):
         cache = np.zeros((3, 4), np.float32)
         with self.assertRaisesRegex(tailor.Error, 'input "cache": it is donated, but overlaps input "row"'):
             executable.run(cache, at, cache[:1])
-        with self.assertRaisesRegex(tailor.Error, "its data must be that input's"):
+        with self.assertRaisesRegex(tailor.Error, "its data must be null or that input's"):
             executable.run(cache, at, row, out=[np.zeros((3, 4), np.float32)])
         with self.assertRaisesRegex(tailor.Error, '"x" is no input'):
             self.broadcast_sum().compile("host", donated="x")

@@ -562,6 +562,113 @@ class CancelTest(unittest.TestCase):
                 self.interrupted(call)
 
 
+class RuntimeTest(unittest.TestCase):
+    """What a Runtime sets for all sessions, and what an executable tells of them."""
+
+    def test_the_executor_of_a_runtime_runs_all_sessions_without_their_own(self):
+        counts = []
+
+        def parallel_for(task, count):
+            counts.append(count)
+            for i in range(count):
+                task(i)
+
+        runtime = tailor.Runtime(parallel_for=parallel_for, parallel_threads=3)
+        executable = scale().compile("host", runtime=runtime)
+        x = np.ones((100000, 4), np.float32)
+        for run in (executable.run, executable.session().run, lambda *inputs: self.elsewhere(executable.run, *inputs)):
+            counts.clear()
+            self.assertTrue((run(x, BIAS)[0] == 2).all())
+            self.assertTrue(counts and max(counts) <= 3)
+        counts.clear()
+        executable.session(parallel_for=lambda task, count: [task(i) for i in range(count)], threads=2).run(x, BIAS)
+        executable.session(threads=1).run(x, BIAS)
+        self.assertEqual(counts, [])
+
+    @staticmethod
+    def elsewhere(run, *inputs):
+        """run() on another thread than the main one."""
+        out = []
+        def work():
+            try:
+                out.append(run(*inputs))
+            except BaseException as error:
+                out.append(error)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if isinstance(out[0], BaseException):
+            raise out[0]
+        return out[0]
+
+    def test_what_the_executor_raises_is_raised_by_the_run(self):
+        def parallel_for(task, count):
+            raise KeyError("no threads")
+
+        executable = scale().compile("host", runtime=tailor.Runtime(parallel_for=parallel_for, parallel_threads=2))
+        x = np.ones((100000, 4), np.float32)
+        for run in (executable.run, executable.session().run, lambda *inputs: self.elsewhere(executable.run, *inputs)):
+            with self.assertRaisesRegex(KeyError, "no threads"):
+                run(x, BIAS)
+
+    def test_limits(self):
+        for name in ("parallel_threads", "pooled_sessions", "pooled_bytes"):
+            with self.assertRaisesRegex(ValueError, f"{name} is 0"):
+                tailor.Runtime(**{name: 0})
+            with self.assertRaisesRegex(OverflowError, f"{name} is -1"):
+                tailor.Runtime(**{name: -1})
+        executable = scale().compile("host", runtime=tailor.Runtime(pooled_sessions=1, pooled_bytes=1))
+        executable.run(X, BIAS)
+        self.assertEqual(executable.counters().pooled_sessions, 1)
+        with self.assertRaises(tailor.Error):
+            tailor.Runtime(pooled_sessions=2**20)
+
+    def test_counters_and_trimming(self):
+        executable = scale().compile("host")
+        self.assertEqual((executable.counters().runs, executable.counters().sessions), (0, 0))
+        for runs in (executable, executable.session()):
+            runs.run(X, BIAS)
+        del runs
+        self.elsewhere(executable.run, X, BIAS)
+        with self.assertRaises(tailor.Error):
+            executable.run(X[:, :3].copy(), BIAS)
+        counts = executable.counters()
+        self.assertEqual((counts.runs, counts.runs_in_progress), (3 + counts.failed_runs, 0))
+        self.assertGreaterEqual(counts.pooled_sessions, 2)
+        executable.trim()
+        self.assertEqual((executable.counters().pooled_sessions, executable.counters().sessions), (0, 0))
+        endless_one = endless()
+        with self.assertRaises(tailor.Error):
+            endless_one.session(timeout=0.001).run(np.array(0))
+        self.assertEqual(endless_one.counters().cancelled_runs, 1)
+
+    def test_a_session_is_trimmed(self):
+        graph = tailor.Graph()
+        x = graph.input("x", "f32", ["N"])
+        graph.output("kept", graph.compact(x, x > 0.0))
+        executable = graph.compile("host")
+        session = executable.session()
+        session.run(np.ones(100000, np.float32))
+        held = executable.counters().workspace_bytes
+        session.trim()
+        self.assertLess(executable.counters().workspace_bytes, held)
+        self.assertEqual(session.run(np.ones(9, np.float32))[0].shape, (9,))
+
+    def test_trace_events(self):
+        executable, events = scale().compile("host"), []
+        before = time.monotonic_ns()
+        executable.session(trace_events=events.append).run(X, BIAS)
+        after = time.monotonic_ns()
+        launch, run = events
+        self.assertEqual((launch.launch, launch.launch.kernel, run.launch), (0, executable.launches[0].kernel, None))
+        self.assertTrue(before <= run.begin_ns <= launch.begin_ns <= launch.end_ns <= run.end_ns <= after)
+        self.assertEqual(launch.version, executable.plan(X, BIAS).chosen[0])
+        with self.assertRaises(ZeroDivisionError):
+            executable.session(trace_events=lambda event: 1 / 0).run(X, BIAS)
+        with self.assertRaisesRegex(TypeError, "trace_events is 3"):
+            executable.session(trace_events=3)
+
+
 class FormTest(unittest.TestCase):
     def test_representations(self):
         graph = scale()

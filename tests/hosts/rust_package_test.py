@@ -83,11 +83,11 @@ def new_project(name, features, rpath=False):
     return folder
 
 
-def write_pkg_config(libraries):
-    folder = WORK / "pkgconfig"
+def write_pkg_config(libraries, version):
+    folder = WORK / f"pkgconfig-{version}"
     folder.mkdir()
     for name in ("tailor-runtime", "tailor", "tailor-onnx"):
-        (folder / f"{name}.pc").write_text(f"libdir={libraries}\nName: {name}\nDescription: -\nVersion: 0.1.0\n"
+        (folder / f"{name}.pc").write_text(f"libdir={libraries}\nName: {name}\nDescription: -\nVersion: {version}\n"
                                            f"Libs: -L{libraries} -l{name.replace('-', '_')}\n")
     return folder
 
@@ -109,15 +109,17 @@ def main():
 
     # pkg-config.
     running = new_project("running", [])
-    pkg_config = {"PKG_CONFIG_PATH": write_pkg_config(LIBRARIES)}
+    pkg_config = {"PKG_CONFIG_PATH": write_pkg_config(LIBRARIES, "0.1.0")}
     assert succeeded(cargo(running, "run", **pkg_config)) == "0.1.0\n"
 
     # Errors say what to do.
-    refused(cargo(running, "build", PKG_CONFIG_LIBDIR="/nowhere"), "libtailor_runtime.so was not found",
-            "Set TAILOR_LIBRARY_DIR", "pkg-config --variable=libdir tailor-runtime")
+    refused(cargo(running, "build", PKG_CONFIG_LIBDIR="/nowhere"),
+            "libtailor_runtime.so of version 0.1.0 or later was not found", "Set TAILOR_LIBRARY_DIR", "--atleast-version=0.1.0 tailor-runtime")
+    refused(cargo(running, "build", PKG_CONFIG_PATH=write_pkg_config(LIBRARIES, "0.0.9")), "of version 0.1.0 or later")
     refused(cargo(running, "build", PKG_CONFIG="/no/pkg-config"), "/no/pkg-config", "No such file")
     refused(cargo(running, "build", TAILOR_LIBRARY_DIR="/nowhere"), "TAILOR_LIBRARY_DIR is /nowhere",
             "no libtailor_runtime.so")
+    refused(cargo(running, "build", TAILOR_LIBRARY_DIR="build/lib"), "build/lib: it must be an absolute path")
     refused(cargo(new_project("both", ["static", "onnx"]), "build", **found), "exclude each other")
 
     # The runtime inside the program.

@@ -302,6 +302,16 @@ fn a_runtime_may_have_the_executor_of_all_sessions() {
 }
 
 #[test]
+fn perf_finds_the_names_of_kernels() {
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let options = RuntimeOptions { perf_map: true, ..Default::default() };
+    let executable = compiled_for(&Runtime::with_options(options).unwrap());
+    let map = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert!(executable.launches().unwrap().iter().all(|launch| map.contains(&launch.kernel)), "{}", map);
+}
+
+#[test]
 fn executables_count_and_are_trimmed() {
     let options = RuntimeOptions { pooled_sessions: 1, ..Default::default() };
     let executable = compiled_for(&Runtime::with_options(options).unwrap());

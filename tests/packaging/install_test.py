@@ -1,6 +1,6 @@
 """cmake --install: what each component has, and that an installation works after it was moved.
 
-Usage: install_test.py CMAKE BUILD_FOLDER CC
+Usage: install_test.py CMAKE BUILD_FOLDER CC CXX
 """
 import functools
 import os
@@ -12,7 +12,8 @@ import sys
 import tempfile
 import unittest
 
-CMAKE, BUILD, CC = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)).resolve(), sys.argv.pop(1)
+CMAKE, BUILD, CC, CXX = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3], sys.argv[4]
+del sys.argv[1:5]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 ROOT = CONSUMER.parents[2]
 COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev")
@@ -157,21 +158,29 @@ class InstallTest(unittest.TestCase):
             "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
             "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
             "onnx": ("tailor-onnx", name("libtailor_onnx.so")),
-            "cli": ("tailor-cli", ["bin/tailor"]),
+            "cli": ("tailor-cli", ["bin/tailor", "share/man/man1/tailor.1", "share/bash-completion/completions/tailor",
+                                   "share/zsh/site-functions/_tailor", "share/fish/vendor_completions.d/tailor.fish"]),
         }
         for component, (documents, files) in wanted.items():
             prefix = self.folder / f"only_{component}"
             install(prefix, component)
             found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
             licenses = f"share/doc/{documents}"
-            self.assertEqual({file for file in found if not file.startswith(f"{licenses}/licenses/")},
-                             {*files, f"{licenses}/copyright"})
+            others = (f"{licenses}/licenses/", "share/man/man1/tailor-")  # of packages of this machine; of each command
+            self.assertEqual({file for file in found if not file.startswith(others)}, {*files, f"{licenses}/copyright"})
         self.assert_runs(self.consumer() / "run_artifact", LD_LIBRARY_PATH=str(self.folder / "only_runtime" / LIB))
 
     def test_headers(self):
-        sources = [*(ROOT / "api/include/tailor").glob("*.h*"), *(ROOT / "bindings/onnx/include/tailor").glob("*.h*")]
-        for source in sources:
-            self.assertEqual((self.prefix / "include/tailor" / source.name).read_bytes(), source.read_bytes())
+        for folder in (ROOT / "api/include", ROOT / "bindings/onnx/include"):
+            for source in folder.rglob("*.h*"):
+                self.assertEqual((self.prefix / "include" / source.relative_to(folder)).read_bytes(), source.read_bytes())
+
+    def test_headers_are_cxx_too(self):
+        file = self.folder / "headers.cc"
+        include = self.prefix / "include"
+        headers = sorted(path.relative_to(include) for path in (include / "tailor").glob("*.h*"))
+        file.write_text("".join(f"#include <{header}>\n" for header in headers))
+        output(CXX, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}", file)
 
 
 if __name__ == "__main__":

@@ -122,38 +122,47 @@ void PrintFirstRuns(const BenchReport& report) {
   }
 }
 
-void PrintTimes(const BenchReport& report) {
+Table TimesTable(const BenchReport& report) {
   const bool compares = report.models.size() > 1;
   std::vector<std::string> header = {"shape"};
   if (compares) header.push_back("model");
   for (const char* name : {"P50", "P90", "P99", "max", "runs/s"}) header.push_back(name);
   if (!report.items.empty()) header.push_back("items/s (" + report.items + ")");
   if (compares) header.push_back("time ratio");
-  Table table(header, compares ? 2 : 1);
-  const std::vector<double> ratios = compares ? Ratios(report) : std::vector<double>(report.shapes.size());
+  return Table(header, compares ? 2 : 1);
+}
+
+// The rows of each shape.
+void AddShapes(const BenchReport& report, const std::vector<double>& ratios, Table* table) {
   const double callers = static_cast<double>(report.arguments.callers);
-  const bool by_shape = report.arguments.random_dims == 0 && report.shapes.size() > 1;
-  for (size_t shape = 0; by_shape && shape < std::min(report.shapes.size(), kShapeRows); ++shape) {
+  for (size_t shape = 0; shape < std::min(report.shapes.size(), kShapeRows); ++shape) {
     for (size_t model = 0; model < report.models.size(); ++model) {
       const std::vector<int64_t>& times = report.times[model].by_shape[shape];
       const double rate = callers / MeanSeconds(times);
       AddRow(report, model == 0 ? Text(report.shapes[shape]) : "", model, times, rate,
-             rate * static_cast<double>(report.models[model].items[shape]), ratios[shape], &table);
+             rate * static_cast<double>(report.models[model].items[shape]), ratios[shape], table);
     }
   }
+}
+
+void PrintTimes(const BenchReport& report) {
+  const bool compares = report.models.size() > 1;
+  Table table = TimesTable(report);
+  const std::vector<double> ratios = compares ? Ratios(report) : std::vector<double>(report.shapes.size(), 1);
+  if (report.arguments.random_dims == 0 && report.shapes.size() > 1) AddShapes(report, ratios, &table);
   const std::string name = report.shapes.size() == 1 ? Text(report.shapes[0]) : "all";
   for (size_t model = 0; model < report.models.size(); ++model) {
     const ModelTimes& times = report.times[model];
     AddRow(report, model == 0 ? name : "", model, AllOf(times.by_shape), times.runs_per_second, times.items_per_second,
-           compares ? GeometricMean(ratios) : 0, &table);
+           GeometricMean(ratios), &table);
   }
   table.Print();
-  if (report.shapes.size() > 1) PrintFirstRuns(report);
-  if (compares && report.shapes.size() > 1) {
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-    std::cout << "time ratio: of the medians; geometric mean over the shapes, from " << RatioText(*least) << " to "
-              << RatioText(*most) << "\n";
-  }
+  if (report.shapes.size() == 1) return;
+  PrintFirstRuns(report);
+  if (!compares) return;
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  std::cout << "time ratio: of the medians; geometric mean over the shapes, from " << RatioText(*least) << " to "
+            << RatioText(*most) << "\n";
 }
 
 std::string PercentText(double percent) {

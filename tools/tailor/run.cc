@@ -160,6 +160,29 @@ RunResult RunWithHint(const LoadedModel& model, uint64_t threads, const InputCho
   }
 }
 
+// Writes, compares and prints the outputs of a run. Returns the exit code.
+int Report(const RunArguments& arguments, const LoadedModel& model, const SymbolValues& dims,
+           const std::map<std::string, std::string>& files, const std::map<std::string, NamedTensor>& expected,
+           const RunResult& result) {
+  json out = {{"model", model.path},         {"dims", dims},
+              {"seconds", result.seconds},   {"load_seconds", model.seconds},
+              {"compiled", model.compiled},  {"outputs", json::array()},
+              {"comparisons", json::array()}};
+  for (const NamedTensor& output : result.outputs) {
+    const auto file = files.find(output.name);
+    if (file != files.end()) WriteNpy(file->second, output);
+    out["outputs"].push_back(OutputJson(output));
+    if (!arguments.json && (arguments.values < 0 || file == files.end())) PrintOutput(output, arguments.values);
+  }
+  const bool matches = CompareOutputs(arguments, result.outputs, expected, &out["comparisons"]);
+  if (arguments.json) {
+    std::cout << out.dump(2) << "\n";
+  } else if (arguments.values < 0) {
+    std::cout << Summary(model, dims, result.seconds) << "\n";
+  }
+  return matches ? kExitSuccess : kExitNo;
+}
+
 }  // namespace
 
 int Run(const RunArguments& arguments) {
@@ -179,23 +202,7 @@ int Run(const RunArguments& arguments) {
     WriteTrace(arguments.trace, {TraceRuns(model, arguments.threads, shapes, &own)});
   }
   const RunResult result = RunWithHint(model, arguments.threads, choices, inputs.At(shapes[0]));
-
-  json out = {{"model", model.path},           {"dims", shapes[0]},          {"seconds", result.seconds},
-              {"load_seconds", model.seconds}, {"compiled", model.compiled}, {"outputs", json::array()},
-              {"comparisons", json::array()}};
-  for (const NamedTensor& output : result.outputs) {
-    const auto file = files.find(output.name);
-    if (file != files.end()) WriteNpy(file->second, output);
-    out["outputs"].push_back(OutputJson(output));
-    if (!arguments.json && (arguments.values < 0 || file == files.end())) PrintOutput(output, arguments.values);
-  }
-  const bool matches = CompareOutputs(arguments, result.outputs, expected, &out["comparisons"]);
-  if (arguments.json) {
-    std::cout << out.dump(2) << "\n";
-  } else if (arguments.values < 0) {
-    std::cout << Summary(model, shapes[0], result.seconds) << "\n";
-  }
-  return matches ? kExitSuccess : kExitNo;
+  return Report(arguments, model, shapes[0], files, expected, result);
 }
 
 }  // namespace tailor

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tools/handles.h"
-#include "tools/tailor/figures.h"
 #include "tools/tailor/files.h"
 
 namespace tailor {
@@ -16,42 +15,25 @@ using nlohmann::json;
 
 constexpr const char* kUnknown = "?";
 
-// Receives the trace callbacks of one session.
-class LaunchClock {
+// Receives the trace events of one session.
+class EventRecorder {
  public:
-  static void OnLaunch(void* self, int32_t launch, int32_t phase) {
-    auto* clock = static_cast<LaunchClock*>(self);
-    if (clock->recording_ == nullptr) return;
-    if (phase == 0) return clock->open_.push_back({launch, -1, NowNanoseconds(), 0});
-    if (clock->open_.empty()) return;
-    clock->open_.back().end = NowNanoseconds();
-    clock->recording_->push_back(clock->open_.back());
-    clock->open_.pop_back();
+  static void OnEvent(void* self, const tailor_trace_event* event) {
+    TracedRun* run = static_cast<EventRecorder*>(self)->run_;
+    if (run == nullptr) return;
+    if (event->launch >= 0) {
+      run->launches.push_back({event->launch, event->version, event->begin_ns, event->end_ns});
+    } else {
+      run->begin = event->begin_ns, run->end = event->end_ns;
+    }
   }
 
-  // Where launches are recorded; null: nowhere.
-  void RecordTo(std::vector<TracedLaunch>* launches) {
-    open_.clear();
-    recording_ = launches;
-  }
+  // Where a run is recorded; null: nowhere.
+  void RecordTo(TracedRun* run) { run_ = run; }
 
  private:
-  std::vector<TracedLaunch> open_;
-  std::vector<TracedLaunch>* recording_ = nullptr;
+  TracedRun* run_ = nullptr;
 };
-
-// The version of each launch at the shapes of `inputs`.
-std::vector<int32_t> VersionsAt(const LoadedModel& model, const std::vector<tailor_tensor>& inputs) {
-  std::vector<int32_t> versions(model.signature.launches.size(), -1);
-  std::vector<tailor_tensor> outputs(model.signature.outputs.size());
-  for (tailor_tensor& output : outputs) tailor_tensor_init(&output);
-  tailor_plan_info info;
-  tailor_plan_info_init(&info);
-  info.chosen = versions.data();
-  Check(tailor_executable_plan(model.executable.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size(),
-                               &info));
-  return versions;
-}
 
 std::string VersionText(const ModelSignature& signature, const TracedLaunch& launch) {
   const std::vector<std::string>& versions = signature.launches[static_cast<size_t>(launch.launch)].versions;
@@ -62,7 +44,7 @@ std::string VersionText(const ModelSignature& signature, const TracedLaunch& lau
 double Microseconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-3; }
 
 json NameEvent(const char* what, size_t process, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", 0}, {"args", {{"name", name}}}};
+  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", process}, {"args", {{"name", name}}}};
 }
 
 json SpanEvent(const char* category, const std::string& name, size_t process, int64_t begin, int64_t end, json args) {
@@ -70,7 +52,7 @@ json SpanEvent(const char* category, const std::string& name, size_t process, in
           {"cat", category},
           {"name", name},
           {"pid", process},
-          {"tid", 0},
+          {"tid", process},
           {"ts", Microseconds(begin)},
           {"dur", Microseconds(end - begin)},
           {"args", std::move(args)}};
@@ -92,13 +74,13 @@ void AddRun(const ModelTrace& model, const TracedRun& run, size_t process, int64
 
 ModelTrace TraceRuns(const LoadedModel& model, uint64_t threads, const std::vector<SymbolValues>& shapes,
                      InputBuffers* inputs) {
-  LaunchClock clock;
+  EventRecorder recorder;
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = threads;
   options.host_outputs = 1;
-  options.trace = LaunchClock::OnLaunch;
-  options.trace_user = &clock;
+  options.trace_events = EventRecorder::OnEvent;
+  options.trace_events_user = &recorder;
   tailor_session* created = nullptr;
   Check(tailor_session_create(model.executable.get(), &options, &created));
   const SessionHandle session(created);
@@ -110,15 +92,10 @@ ModelTrace TraceRuns(const LoadedModel& model, uint64_t threads, const std::vect
   ModelTrace trace = {model.path, model.signature, {}};
   for (const SymbolValues& shape : shapes) run(inputs->At(shape));
   for (const SymbolValues& shape : shapes) {
-    const std::vector<tailor_tensor> tensors = inputs->At(shape);
-    const std::vector<int32_t> versions = VersionsAt(model, tensors);
     TracedRun traced = {shape, 0, 0, {}};
-    clock.RecordTo(&traced.launches);
-    traced.begin = NowNanoseconds();
-    run(tensors);
-    traced.end = NowNanoseconds();
-    clock.RecordTo(nullptr);
-    for (TracedLaunch& launch : traced.launches) launch.version = versions[static_cast<size_t>(launch.launch)];
+    recorder.RecordTo(&traced);
+    run(inputs->At(shape));
+    recorder.RecordTo(nullptr);
     trace.runs.push_back(std::move(traced));
   }
   return trace;
@@ -128,10 +105,11 @@ void WriteTrace(const std::string& path, const std::vector<ModelTrace>& models) 
   json events = json::array();
   for (size_t process = 0; process < models.size(); ++process) {
     const ModelTrace& model = models[process];
-    events.push_back(NameEvent("process_name", process, model.name + " (" + model.signature.target + ")"));
-    events.push_back(NameEvent("thread_name", process, "session"));
+    const size_t id = process + 1;  // 0 means the idle process to viewers
+    events.push_back(NameEvent("process_name", id, model.name + " (" + model.signature.target + ")"));
+    events.push_back(NameEvent("thread_name", id, "session"));
     const int64_t zero = model.runs.empty() ? 0 : model.runs.front().begin;
-    for (const TracedRun& run : model.runs) AddRun(model, run, process, zero, &events);
+    for (const TracedRun& run : model.runs) AddRun(model, run, id, zero, &events);
   }
   const json file = {{"displayTimeUnit", "ns"},
                      {"otherData", {{"producer", std::string("tailor ") + tailor_version()}}},

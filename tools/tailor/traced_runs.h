@@ -14,7 +14,7 @@ namespace tailor {
 
 struct TracedLaunch {
   int32_t launch;
-  int32_t version;     // -1: unknown before the run, since it depends on data
+  int32_t version;     // -1: it depends on data
   int64_t begin, end;  // nanoseconds of the monotonic clock
 };
 
@@ -34,7 +34,7 @@ struct ModelTrace {
 ModelTrace TraceRuns(const LoadedModel& model, uint64_t threads, const std::vector<SymbolValues>& shapes,
                      InputBuffers* inputs);
 
-// Each model is a process of the trace, its runs and launches are events on one thread.
+// Each model is a process of the trace, whose runs and launches are events on one thread; each begins at time 0.
 void WriteTrace(const std::string& path, const std::vector<ModelTrace>& models);
 
 struct KernelTime {

@@ -18,13 +18,13 @@ from ._device import DeviceArray
 from .dims import Dim, maximum, minimum, symbol
 from .errors import Error
 from .graph import Graph, Value, modules_emitted
-from .runtime import (DeviceSpec, Executable, Launch, LaunchSpec, Plan, Runtime, Session, SymbolSpec, TensorSpec, counters,
-                      cpu_features, cuda_absence, devices, load, version)
+from .runtime import (DeviceSpec, Executable, ExecutableCounts, Launch, LaunchSpec, Plan, Runtime, Session, SymbolSpec,
+                      TensorSpec, TraceEvent, counters, cpu_features, cuda_absence, devices, load, version)
 
 __all__ = [
-    "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "Graph", "Launch", "LaunchSpec", "Plan", "Runtime",
-    "Session", "SymbolSpec", "TensorSpec", "Value", "counters", "cpu_features", "cuda_absence", "devices", "load", "maximum",
-    "minimum", "modules_emitted", "symbol", "version",
+    "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "ExecutableCounts", "Graph", "Launch",
+    "LaunchSpec", "Plan", "Runtime", "Session", "SymbolSpec", "TensorSpec", "TraceEvent", "Value", "counters",
+    "cpu_features", "cuda_absence", "devices", "load", "maximum", "minimum", "modules_emitted", "symbol", "version",
 ]
 
 __version__: str  # of the runtime library, which its first use loads

@@ -16,8 +16,8 @@ _INTERNAL = 13
 
 
 class CustomCall:
-    """One call of a custom operator, for the length of the call: a function that keeps its arrays, or views of them, fails the
-    run.
+    """One call of a custom operator, for the length of the call: a function that keeps its arrays, or views of them, fails
+    the run.
 
     operands, results: numpy arrays over the program's own memory, or on a GPU objects with __cuda_array_interface__.
         Operands are read-only. After the results comes one i64 array of rank 0 per counted result, for its count.

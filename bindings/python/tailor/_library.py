@@ -37,7 +37,9 @@ class Tensor(Structure):
 class RuntimeOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("allocate", c_void_p), ("deallocate", c_void_p), ("log", LogFn),
                 ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
-                ("product_choice_size", c_uint64), ("cublas_lt", c_int64)]
+                ("product_choice_size", c_uint64), ("cublas_lt", c_int64), ("parallel_for", ParallelForFn),
+                ("parallel_user", c_void_p), ("parallel_threads", c_uint64), ("pooled_sessions", c_uint64),
+                ("pooled_bytes", c_uint64)]
 
 
 class CustomTensor(Options):
@@ -99,17 +101,32 @@ class LaunchInfo(Options):
                 ("code", c_uint64), ("code_bytes", c_uint64)]
 
 
+class TraceEvent(Options):
+    _fields_ = [("struct_size", c_uint64), ("launch", c_int32), ("version", c_int32), ("begin_ns", c_int64),
+                ("end_ns", c_int64)]
+
+
+TraceEventsFn = CFUNCTYPE(None, c_void_p, POINTER(TraceEvent))
+
+
 class SessionOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
-                ("cuda_graph", c_int64), ("timeout_ns", c_int64)]
+                ("cuda_graph", c_int64), ("timeout_ns", c_int64),
+                ("trace_events", TraceEventsFn), ("trace_events_user", c_void_p)]
 
 
 class PlanInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64),
                 ("data_dependent", c_uint64), ("kernels", c_uint64), ("versions", c_uint64), ("code_bytes", c_uint64),
                 ("chosen", POINTER(c_int32)), ("reads_back", c_uint64)]
+
+
+class ExecutableCounts(Options):
+    _fields_ = [("struct_size", c_uint64), *((name, c_uint64) for name in (
+        "runs", "failed_runs", "cancelled_runs", "runs_in_progress", "sessions", "pooled_sessions", "workspace_bytes",
+        "constants_bytes", "shape_cache_misses", "workspace_growths"))]
 
 
 class Counters(Options):
@@ -168,6 +185,9 @@ _RUNTIME: dict[str, Any] = {
     "tailor_session_run_bound": [_Handle],
     "tailor_session_wait": [_Handle],
     "tailor_session_cancel": [_Handle],
+    "tailor_session_trim": [_Handle],
+    "tailor_executable_trim": [_Handle],
+    "tailor_executable_counters": [_Handle, POINTER(ExecutableCounts)],
     "tailor_session_uncancel": [_Handle],
     "tailor_session_set_timeout": [_Handle, c_int64],
     "tailor_session_poll": [_Handle, POINTER(c_int32)],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy
 
 from . import _convert, _device, _dlpack, _handles, _library
+from ._callbacks import Failures
 from ._integers import checked
 from ._library import check, text
 from .errors import Error
@@ -25,6 +26,7 @@ class Program:
     def __init__(self, handle: _handles.Handle, runtime: Optional[Runtime], device: str) -> None:
         self.library = functions(runtime)
         self.handle, self.runtime = handle.own(_library.runtime().tailor_executable_release, runtime), runtime
+        self.failures = Failures() if runtime is None else runtime._callbacks.failures
         self.ordinal = _convert.device(device)[1]
         self.inputs: list[TensorSpec] = []
         self.outputs: list[TensorSpec] = []

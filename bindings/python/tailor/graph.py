@@ -380,7 +380,8 @@ class Graph(GraphOps, Layers, Building):
                             int(bool(count_include_pad)),
                             byref(options))
 
-    def while_(self, values: Sequence[Operand], condition: Graph, body: Graph, shapes: Sequence[DimLike] = ()) -> list[Value]:
+    def while_(self, values: Sequence[Operand], condition: Graph, body: Graph,
+               shapes: Sequence[DimLike] = ()) -> list[Value]:
         """The values after running `body` on them as long as `condition` of them is true: a list.
 
         condition, body: graphs (values -> one bool[], values -> values) with symbols of their own, bound from the dim

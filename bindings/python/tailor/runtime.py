@@ -11,16 +11,19 @@ from ctypes import byref, c_char_p, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, Union, overload
 
 from . import _convert, _custom, _handles, _interrupts, _library
+from ._callbacks import Callbacks, Launch, ParallelFor, Trace, TraceEvent, TraceEvents
+from ._integers import checked
 from ._library import check, text
 from ._program import Program, functions, given, shapes
-from .session import Launch, OutputT, ParallelFor, Session, Trace
-from .specs import DeviceSpec, LaunchSpec, Plan, SymbolSpec, TensorSpec
+from .session import OutputT, Session
+from .specs import DeviceSpec, ExecutableCounts, LaunchSpec, Plan, SymbolSpec, TensorSpec
 
 if TYPE_CHECKING:
     from ._types import Array, Input, Inputs
 
-__all__ = ["DeviceSpec", "Executable", "Launch", "LaunchSpec", "Plan", "Runtime", "Session", "SymbolSpec", "TensorSpec",
-           "counters", "cpu_features", "cuda_absence", "devices", "load", "version"]
+__all__ = ["DeviceSpec", "Executable", "ExecutableCounts", "Launch", "LaunchSpec", "Plan", "Runtime", "Session",
+           "SymbolSpec", "TensorSpec", "TraceEvent", "counters", "cpu_features", "cuda_absence", "devices", "load",
+           "version"]
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Log = Callable[[int, str], object]
@@ -68,13 +71,19 @@ class Runtime(_handles.Closable):
     product_provider: the library that computes the matmuls that executables offer: "onednn" (libtailor_onednn.so), or
     "cublaslt" on GPUs.
     product_choice: which of these matmuls: the text that `tailor tune provider` writes.
+    parallel_for: the executor of all sessions that have none of their own (Executable.session), those of Executable.run
+    included. parallel_threads: the threads of sessions without a number of their own; None: 1.
+    pooled_sessions, pooled_bytes: what each executable keeps of the sessions of Executable.run between calls, in number
+    (None: 16) and in bytes of all of them (None: no limit).
 
     Executables keep what they need of their runtime, also if it is closed."""
 
     _noun = "runtime"
 
     def __init__(self, log: Optional[Log] = None, product_provider: Optional[str] = None,
-                 product_choice: Optional[str] = None) -> None:
+                 product_choice: Optional[str] = None, parallel_for: Optional[ParallelFor] = None,
+                 parallel_threads: Optional[SupportsIndex] = None, pooled_sessions: Optional[SupportsIndex] = None,
+                 pooled_bytes: Optional[SupportsIndex] = None) -> None:
         """A runtime; see the class."""
         library = _library.runtime()
         options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
@@ -86,12 +95,20 @@ class Runtime(_handles.Closable):
         if product_choice is not None:
             options.product_choice = product_choice.encode()
             options.product_choice_size = len(options.product_choice)
+        self._callbacks = Callbacks(parallel_for)
+        options.parallel_for = self._callbacks.parallel_for
+        for name, limit in (("parallel_threads", parallel_threads), ("pooled_sessions", pooled_sessions),
+                            ("pooled_bytes", pooled_bytes)):
+            if limit is not None:
+                setattr(options, name, _positive(limit, name))
+        self._pools = pooled_sessions is None and pooled_bytes is None
         self._log = options.log  # executables call it, and keep this object alive
-        self._library: _handles.Library = library if log is None else _handles.Awaited(library)
+        calls_back = log is not None or parallel_for is not None
+        self._library: _handles.Library = _handles.Awaited(library) if calls_back else library
         handle = _handles.Handle()
         check(library.tailor_runtime_create(byref(options), byref(handle)))
         self._operators: list[_custom.Operator] = []  # executables call them, and keep this object alive
-        self._handle = handle.own(library.tailor_runtime_release, (self._log, self._operators))
+        self._handle = handle.own(library.tailor_runtime_release, (self._log, self._callbacks, self._operators))
 
     def __repr__(self) -> str:
         return f"Runtime(operators=[{', '.join(o.name for o in self._operators)}]{', closed' if self._closed else ''})"
@@ -221,10 +238,12 @@ class Executable(_handles.Closable):
             out.append(LaunchSpec(text(info.kernel), info.versions, info.dropped, info.code, info.code_bytes))
         return out
 
-    def session(self, *, threads: SupportsIndex = 1, copy_strided: bool = False, trace: Optional[Trace] = None,
-                parallel_for: Optional[ParallelFor] = None, stream: Optional[int] = None, asynchronous: bool = False,
-                host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
-        """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
+    def session(self, *, threads: SupportsIndex = 0, copy_strided: bool = False, trace: Optional[Trace] = None,
+                trace_events: Optional[TraceEvents] = None, parallel_for: Optional[ParallelFor] = None,
+                stream: Optional[int] = None, asynchronous: bool = False, host_outputs: bool = True,
+                cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
+        """A session: workspace and threads for one stream of runs. `threads` includes the caller's; 0: as many
+        as the Runtime says, else 1.
 
         copy_strided: input arrays of any strides, and strided tensors of DLPack in host memory, are copied before each
         run; else they are refused.
@@ -236,7 +255,9 @@ class Executable(_handles.Closable):
         trace(launch, phase) is called before (phase 0) and after (1) each kernel launch; `launch` is its number in
         `launches`, an int with the attribute `kernel`, the kernel's name.
 
-        An exception of either is raised by run once the results are complete.
+        trace_events(event) gets a TraceEvent with times after each launch, and after the run.
+
+        An exception of these is raised by run once the results are complete.
 
         timeout: seconds after which a run ends and raises Error with code DEADLINE_EXCEEDED.
 
@@ -244,7 +265,7 @@ class Executable(_handles.Closable):
         number. asynchronous: runs return once their work is enqueued; see Session.wait. host_outputs=False: arrays that
         the session provides stay on the GPU. cuda_graph: the kernels of a run are launched as one CUDA graph."""
         return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph,
-                       timeout)
+                       timeout, trace_events)
 
     @overload
     def run(self, *inputs: Inputs, out: None = None, **named: Input) -> list[Array]: ...
@@ -255,7 +276,7 @@ class Executable(_handles.Closable):
     def run(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         """One run with a session borrowed from the executable; from any thread. See Session.run. Ctrl-C cancels a run of the
         main thread."""
-        if _interrupts.apply():
+        if self._keeps_sessions() and _interrupts.apply():
             session = self._borrow()
             try:
                 return session.run(*inputs, out=out, **named)
@@ -271,7 +292,11 @@ class Executable(_handles.Closable):
                 with self.session() as session:
                     return session.run(*inputs, **named)
             results = program.described_outputs(outputs)
-        check(program.library.tailor_executable_run(program.handle, tensors, len(arrays), results, len(outputs)))
+        status = program.library.tailor_executable_run(program.handle, tensors, len(arrays), results, len(outputs))
+        failure = program.failures.take()
+        check(status)
+        if failure:
+            raise failure
         return [given(array) for array in outputs]
 
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:
@@ -291,8 +316,25 @@ class Executable(_handles.Closable):
             return self.session()
 
     def _give_back(self, session: Session) -> None:
-        if not self._closed:
+        if not self._closed and self._keeps_sessions() and len(self._idle) < _MOST_IDLE:
             self._idle.append(session)
+
+    def _keeps_sessions(self) -> bool:
+        """Whether idle sessions are kept here. Not beside a Runtime's limits, which only the library's pool obeys."""
+        runtime = self._program.runtime
+        return runtime is None or runtime._pools
+
+    def trim(self) -> None:
+        """Frees the idle sessions that run and run_async keep."""
+        self._idle.clear()
+        check(self._program.library.tailor_executable_trim(self._handle))
+
+    def counters(self) -> ExecutableCounts:
+        """Counts of runs, sessions and memory of this executable."""
+        read = _library.ExecutableCounts(sizeof(_library.ExecutableCounts))
+        check(self._program.library.tailor_executable_counters(self._handle, byref(read)))
+        counts = ExecutableCounts(*(getattr(read, name) for name in ExecutableCounts._fields))
+        return counts._replace(pooled_sessions=counts.pooled_sessions + len(self._idle))
 
     def plan(self, *inputs: Any, threads: SupportsIndex = 1, **named: Any) -> Plan:
         """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.
@@ -307,7 +349,16 @@ class Executable(_handles.Closable):
                     info.kernels, info.versions, info.code_bytes, list(chosen), bool(info.reads_back))
 
 
+_MOST_IDLE = 16  # sessions, as the library's pool
+
 load = Executable.load
+
+
+def _positive(limit: SupportsIndex, name: str) -> int:
+    number = checked(limit, name, ctypes.c_uint64)
+    if number == 0:
+        raise ValueError(f"{name} is 0; None is the default")
+    return number
 
 
 def _from_pickle(data: bytes, options: dict[str, Any]) -> Executable:

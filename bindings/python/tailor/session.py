@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, TypeVar, overloa
 import numpy
 
 from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _library
+from ._callbacks import Callbacks, ParallelFor, Trace, TraceEvents
 from ._integers import address, checked
 from ._library import check
 from ._program import Program, given, shapes
@@ -20,21 +21,7 @@ if TYPE_CHECKING:
     from ._types import Array, Input, Inputs, Tensor
     from .runtime import Executable
 
-ParallelFor = Callable[[Callable[[int], None], int], object]
-Trace = Callable[["Launch", int], object]
 OutputT = TypeVar("OutputT")
-
-
-class Launch(int):
-    """The number of a kernel launch, as in Executable.launches; `kernel` is the name of its kernel."""
-
-    kernel: str
-
-    def __new__(cls, number: int, kernel: str) -> Launch:
-        """Launch `number` of a kernel."""
-        launch = super().__new__(cls, number)
-        launch.kernel = kernel
-        return launch
 
 
 class Session(_handles.Closable):
@@ -45,15 +32,17 @@ class Session(_handles.Closable):
 
     def __init__(self, executable: Executable, threads: SupportsIndex, copy_strided: bool, trace: Optional[Trace],
                  parallel_for: Optional[ParallelFor], stream: Optional[int] = None, asynchronous: bool = False,
-                 host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> None:
+                 host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None,
+                 trace_events: Optional[TraceEvents] = None) -> None:
         """Made by Executable.session, which describes the options."""
         program = executable._program
         self.executable, self._program, self._copy_strided = executable, program, bool(copy_strided)
-        self._library = _handles.Awaited(_library.runtime()) if trace or parallel_for else program.library
-        self._callbacks = _Callbacks(trace, parallel_for, executable)
+        self._callbacks = Callbacks(parallel_for, trace, trace_events, executable)
+        self._library = _handles.Awaited(_library.runtime()) if self._callbacks.given else program.library
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._callbacks.parallel_for, None,
                                           bool(copy_strided), 0, self._callbacks.trace, None, stream,
-                                          bool(asynchronous), bool(host_outputs), bool(cuda_graph), _nanoseconds(timeout))
+                                          bool(asynchronous), bool(host_outputs), bool(cuda_graph),
+                                          _nanoseconds(timeout), self._callbacks.trace_events, None)
         handle = _handles.Handle()
         check(self._library.tailor_session_create(program.handle, byref(options), byref(handle)))
         self._kept = _Kept(program, self._callbacks)
@@ -67,7 +56,8 @@ class Session(_handles.Closable):
 
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
-        return f"Session({self._program}, threads={self._threads}{state})"
+        threads = f", threads={self._threads}" if self._threads else ""
+        return f"Session({self._program}{threads}{state})"
 
     @overload
     def run(self, *inputs: Inputs, out: None = None, borrow: bool = False, **named: Input) -> list[Array]: ...
@@ -202,6 +192,11 @@ class Session(_handles.Closable):
         self._takes_long = perf_counter() - begin > _LONG
         return status
 
+    def trim(self) -> None:
+        """Frees the session's memory, after waiting for its runs; the next run allocates again. Borrowed outputs are then
+        invalid, except those that have left the session; bound arrays stay bound."""
+        self._call("tailor_session_trim")
+
     def _begin(self, function: str) -> None:
         """Begins a call of the session, whose end releases the lock. A concurrent call raises as the C function does."""
         if not self._one_call.acquire(blocking=False):
@@ -238,7 +233,7 @@ class Session(_handles.Closable):
         self._kept.under_way.append(arrays)
 
     def _check(self, status: Any) -> None:
-        failure, self._callbacks.failure = self._callbacks.failure, None
+        failure = self._callbacks.failures.take() or self._program.failures.take()
         check(status)
         if failure:
             raise failure
@@ -283,83 +278,10 @@ def _nanoseconds(seconds: Optional[float]) -> int:
 class _Kept:
     """What the C session uses until it is released."""
 
-    def __init__(self, program: Program, callbacks: _Callbacks) -> None:
+    def __init__(self, program: Program, callbacks: Callbacks) -> None:
         self.program, self.callbacks = program, callbacks
         self.bound: list[Any] = []
         self.under_way: list[Any] = []  # the arrays of runs that may still read and write them
-
-
-class _Callbacks:
-    """The caller's functions as C functions. What they raise is kept for the end of the call: it must not unwind C
-    code."""
-
-    def __init__(self, trace: Optional[Trace], parallel_for: Optional[ParallelFor], executable: Executable) -> None:
-        for name, given_function in (("trace", trace), ("parallel_for", parallel_for)):
-            if given_function is not None and not callable(given_function):
-                raise TypeError(f"{name} is {given_function!r}, which cannot be called")
-        self.failure: Optional[BaseException] = None  # what a function has raised since the last call
-        self.trace, self.parallel_for = _library.TraceFn(), _library.ParallelForFn()
-        if trace:
-            self.trace = _library.TraceFn(self._tracer(trace, executable))
-        if parallel_for:
-            self.parallel_for = _library.ParallelForFn(self._divider(parallel_for))
-
-    def _tracer(self, trace: Trace, executable: Executable) -> Callable[..., None]:
-        launches = [Launch(i, launch.kernel) for i, launch in enumerate(executable.launches)]
-
-        def traced(user: Any, launch: int, phase: int) -> None:
-            try:
-                trace(launches[launch], phase)
-            except BaseException as failure:
-                self.failure = failure
-
-        return traced
-
-    def _divider(self, parallel_for: ParallelFor) -> Callable[..., None]:
-        def divided(user: Any, task: Callable[[Any, int], None], data: Any, count: int) -> None:
-            calls = _Calls(task, data)
-            try:
-                parallel_for(calls.call, count)
-            except BaseException as failure:
-                self.failure = failure
-            while not calls.closed():
-                try:
-                    calls.close()
-                except BaseException as failure:  # an interrupt: C code must not go on before its parts have ended
-                    self.failure = failure
-
-        return divided
-
-
-class _Calls:
-    """Calls of one task; close() waits for them."""
-
-    def __init__(self, task: Callable[[Any, int], None], data: Any) -> None:
-        self._task, self._data = task, data
-        self._changed, self._inside, self._closed = threading.Condition(), 0, False
-
-    def call(self, index: int) -> None:
-        """Runs one part, unless the kernel is over."""
-        with self._changed:
-            if self._closed:
-                return
-            self._inside += 1
-        try:
-            self._task(self._data, index)
-        finally:
-            with self._changed:
-                self._inside -= 1
-                self._changed.notify_all()
-
-    def closed(self) -> bool:
-        """Whether no call is in progress and none will be."""
-        return self._closed and self._inside == 0
-
-    def close(self) -> None:
-        """Returns when no call is in progress; later ones do nothing."""
-        with self._changed:
-            self._closed = True
-            self._changed.wait_for(lambda: self._inside == 0)
 
 
 _LONG = 1e-3  # seconds

@@ -66,6 +66,28 @@ class Plan(NamedTuple):
     reads_back: bool
 
 
+class ExecutableCounts(NamedTuple):
+    """Counts of an executable, over all its sessions, also those that are gone. With "tailor_" before them, the names are
+    those of Prometheus metrics; the ones marked "total" are counters and also end in "_total", the others are gauges.
+
+    runs (total): begun, or refused for their arguments. failed_runs (total): also the cancelled ones. cancelled_runs
+    (total): cancelled, or beyond their deadline. runs_in_progress: asynchronous ones only until they return.
+    sessions: those that exist. pooled_sessions: idle ones of Executable.run. workspace_bytes: memory that the sessions
+    hold now. constants_bytes. shape_cache_misses (total): runs that computed sizes, versions and layout anew.
+    workspace_growths (total): allocations of the memory in workspace_bytes."""
+
+    runs: int
+    failed_runs: int
+    cancelled_runs: int
+    runs_in_progress: int
+    sessions: int
+    pooled_sessions: int
+    workspace_bytes: int
+    constants_bytes: int
+    shape_cache_misses: int
+    workspace_growths: int
+
+
 class DeviceSpec(NamedTuple):
     """A device that executables can run on: its name for load and compile ("cpu", "cuda:0"), its description, and for
     a GPU its compute capability ("9.0"), multiprocessors, and the CUDA version of its driver ("12.4")."""

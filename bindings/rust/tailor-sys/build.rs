@@ -63,6 +63,9 @@ fn libraries() -> Vec<Library> {
 }
 
 fn in_folder(folder: PathBuf, libraries: &[Library]) -> PathBuf {
+    if folder.is_relative() {
+        fail(&format!("{} is {}: it must be an absolute path", FOLDER_VARIABLE, folder.display()));
+    }
     for library in libraries {
         if !folder.join(library.file()).exists() {
             let folder = folder.display();
@@ -75,6 +78,7 @@ fn in_folder(folder: PathBuf, libraries: &[Library]) -> PathBuf {
 fn by_pkg_config(libraries: &[Library]) -> PathBuf {
     let mut folder = PathBuf::new();
     for library in libraries {
+        ask_pkg_config(library, &["--print-errors", concat!("--atleast-version=", env!("CARGO_PKG_VERSION"))]);
         folder = PathBuf::from(ask_pkg_config(library, &["--variable=libdir"]));
         if !folder.join(library.file()).exists() {
             let named = format!("pkg-config says that {} is in {}", library.package, folder.display());
@@ -94,9 +98,10 @@ fn ask_pkg_config(library: &Library, question: &[&str]) -> String {
         Err(error) => error.to_string(),
     };
     fail(&format!(
-        "{} was not found. Set {} to the folder that has it, or install Tailor where pkg-config finds it \
+        "{} of version {} or later was not found. Set {} to the folder that has it, or install Tailor where pkg-config finds it \
          (PKG_CONFIG_PATH).\n`{}`: {}",
         library.file(),
+        env!("CARGO_PKG_VERSION"),
         FOLDER_VARIABLE,
         command,
         reason

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the declarations of tailor-sys from the C headers; with --check, fails if they differ."""
+"""Writes the declarations of tailor-sys and the versions of the crates from the C headers; with --check, fails if they
+differ."""
 
 import re
 import sys
@@ -104,7 +105,8 @@ def defaults(name, body):
 
 
 def opaque(name):
-    return f"\n#[repr(C)]\npub struct {name} {{\n    _private: [u8; 0],\n    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}}\n"
+    return (f"\n#[repr(C)]\npub struct {name} {{\n    _private: [u8; 0],\n"
+            f"    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}}\n")
 
 
 def function(result, name, parameters):
@@ -128,6 +130,9 @@ def module(header, library):
     numbers = re.findall(r"typedef (\w+) (\w+);", text)
     pointers = re.findall(r"typedef (\w+) \(\*(\w+)\)\(([^;]*)\);", text, re.S)
     functions = re.findall(r"TAILOR_API ([^;(]*?)(\w+)\(([^;]*)\);", text, re.S)
+    names = [name for _, name, _ in functions]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        sys.exit(f"{header} declares {', '.join(sorted(repeated))} more than once")
 
     types = [f"pub type {name} = {rust_type(kind)};\n" for kind, name in numbers]
     types += [f"pub type {name} = {function_type(result, parameters)};\n" for result, name, parameters in pointers]
@@ -142,7 +147,8 @@ def module(header, library):
     if library == "tailor_runtime":
         linked = ('#[cfg_attr(not(feature = "static"), link(name = "tailor_runtime"))]\n'
                   '#[cfg_attr(feature = "static", link(name = "tailor_runtime", kind = "static"))]')
-    body = "".join(constants) + ("\n" if constants else "") + "".join(types) + f"\n{linked}\nextern \"C\" {{\n{declared}}}\n"
+    body = "".join(constants) + ("\n" if constants else "") + "".join(types)
+    body += f"\n{linked}\nextern \"C\" {{\n{declared}}}\n"
     return head(header, body) + body
 
 
@@ -162,10 +168,27 @@ def head(header, body):
     return "".join(lines) + "\n"
 
 
+def manifest(path, version):
+    """A Cargo.toml with the version of the headers."""
+    text = re.sub(r'^version = "[^"]*"', f'version = "{version}"', path.read_text(), count=1, flags=re.M)
+    return re.sub(r'version = "=[^"]*"', f'version = "={version}"', text)
+
+
+def generated():
+    """The files, and what belongs into them."""
+    header = (ROOT / "api/include/tailor/version.h").read_text()
+    defined = dict(re.findall(r"#define TAILOR_VERSION_(\w+) (\d+)", header))
+    version = ".".join(defined[part] for part in ("MAJOR", "MINOR", "PATCH"))
+    for crate in ("tailor-sys", "tailor"):
+        path = CRATE.parent / crate / "Cargo.toml"
+        yield path, manifest(path, version)
+    for name, header, library in MODULES:
+        yield CRATE / "src" / f"{name}.rs", module(header, library)
+
+
 def main():
     stale = []
-    for name, header, library in MODULES:
-        path, text = CRATE / "src" / f"{name}.rs", module(header, library)
+    for path, text in generated():
         if path.exists() and path.read_text() == text:
             continue
         if "--check" in sys.argv:

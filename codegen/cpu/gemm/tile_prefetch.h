@@ -45,7 +45,8 @@ class TilePrefetch {
                              int rows);
 
   // Borrows all arguments; adds expressions to `plan`. Emits into the entry block, where `b` stands. With
-  // `depth_blocks` K runs in parts of tile.depth, else in one part. `own_prefetch_distance`: CostProfile::prefetch_distance.
+  // `depth_blocks` K runs in parts of tile.depth, else in one part. `own_prefetch_distance`:
+  // CostProfile::prefetch_distance.
   TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
                const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
                LhsOperand& lhs, llvm::Value* own_prefetch_distance);

@@ -157,11 +157,12 @@ TEST_F(CudaGraphSessionTest, WorkGoesToTheCallersStream) {
 
 TEST_F(CudaGraphSessionTest, LaunchesAreTraced) {
   std::string seen;
-  MakeWithGraph({.trace =
-                     [](void* user, int32_t launch, int32_t phase) {
-                       *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
-                     },
-                 .trace_user = &seen});
+  MakeWithGraph({.tracing = {.phases =
+                                 [](void* user, int32_t launch, int32_t phase) {
+                                   *static_cast<std::string*>(user) +=
+                                       std::to_string(launch) + (phase == 0 ? "(" : ")");
+                                 },
+                             .phases_user = &seen}});
   ExpectRight(5);
   EXPECT_EQ(seen, "0(0)1(1)2(2)");
 }

@@ -271,7 +271,8 @@ TEST_F(CudaSessionTest, TrimFreesTheSessionsDeviceMemory) {
     EXPECT_GT(session_->memory_bytes(), 0u);
     ASSERT_EQ(Text(session_->Trim()), "OK");
     EXPECT_EQ(session_->memory_bytes(), 0u);
-    if (fake_cuda::IsInUse()) {  // others do not count bytes
+    ASSERT_EQ(Text(session_->Wait()), "OK");  // memory is freed in the stream
+    if (fake_cuda::IsInUse()) {               // others do not count bytes
       EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kGridSyncBytes);
     }
   }
@@ -420,11 +421,11 @@ TEST_F(CudaSessionTest, ExecutablesLendSessions) {
 
 TEST_F(CudaSessionTest, LaunchesAreTraced) {
   std::string seen;
-  Make({.trace =
-            [](void* user, int32_t launch, int32_t phase) {
-              *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
-            },
-        .trace_user = &seen});
+  Make({.tracing = {.phases =
+                        [](void* user, int32_t launch, int32_t phase) {
+                          *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
+                        },
+                    .phases_user = &seen}});
   SampleBuffers b(5);
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(seen, "0(0)1(1)2(2)");

@@ -68,6 +68,8 @@ struct RuntimeOptions {
   // What each executable keeps of the sessions of Executable::run between calls.
   std::uint64_t pooled_sessions = 0;  // 0: 16
   std::uint64_t pooled_bytes = 0;     // 0: no limit
+  // Loading names the generated functions in /tmp/perf-<process>.map, for Linux's perf.
+  bool perf_map = false;
 };
 
 namespace detail {
@@ -124,6 +126,7 @@ class Runtime {
     c.parallel_threads = given.parallel_threads;
     c.pooled_sessions = given.pooled_sessions;
     c.pooled_bytes = given.pooled_bytes;
+    c.perf_map = given.perf_map;
     tailor_runtime* raw = nullptr;
     if (auto made = detail::check(tailor_runtime_create(&c, &raw)); !made) return made.error();
     Runtime runtime(raw);

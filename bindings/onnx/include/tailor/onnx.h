@@ -58,8 +58,8 @@ typedef struct tailor_onnx_options {
   /* Domains whose nodes are custom operators, unless docs/onnx-operators.md has them: the node op_type of domain "d" is
    * operator "d::op_type" (tailor_graph_custom, tailor_runtime_register). Its attributes are a JSON object in the
    * model's order, "" without any; infinities and NaN are strings. The types of its results are those of the model's
-   * value_info or outputs, whose dims are numbers or expressions over dims of inputs. A dim_param that no input has is what
-   * the operator counts (tailor_custom_result.counted_dim): its entry in `dims` is the bound. */
+   * value_info or outputs, whose dims are numbers or expressions over dims of inputs. A dim_param that no input has is
+   * what the operator counts (tailor_custom_result.counted_dim): its entry in `dims` is the bound. */
   const char* const* custom_domains; /* NUL-terminated */
   size_t custom_domain_count;
 } tailor_onnx_options;

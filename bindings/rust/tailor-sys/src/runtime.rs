@@ -152,6 +152,7 @@ pub struct tailor_runtime_options {
     pub parallel_threads: u64,
     pub pooled_sessions: u64,
     pub pooled_bytes: u64,
+    pub perf_map: i64,
 }
 
 impl Default for tailor_runtime_options {
@@ -443,6 +444,7 @@ extern "C" {
         node_size: usize,
     ) -> *mut tailor_status;
     pub fn tailor_version() -> *const c_char;
+    pub fn tailor_version_number() -> i32;
     pub fn tailor_cpu_features() -> *const c_char;
     pub fn tailor_runtime_create(
         options: *const tailor_runtime_options,

@@ -20,8 +20,9 @@ thread_local! {
 /// Calls `closure`, for a call of the library on this thread that [`resume`] follows. A panic gives `instead`.
 pub(crate) fn keep_panic<R>(instead: R, closure: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(closure)).unwrap_or_else(|panic| {
-        let kept = PANIC.try_with(|kept| kept.replace(Some(panic)));
-        mem::forget(kept); // a panic before it, whose destructor might panic as well
+        if let Ok(Some(earlier)) = PANIC.try_with(|kept| kept.replace(Some(panic))) {
+            discard(earlier);
+        }
         instead
     })
 }
@@ -36,7 +37,7 @@ pub(crate) fn resume() {
 /// Calls `closure`, which the library calls on any thread. A panic, which has been printed, ends here and gives `instead`.
 pub(crate) fn end_panic<R>(instead: R, closure: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(closure)).unwrap_or_else(|panic| {
-        mem::forget(panic);
+        discard(panic);
         instead
     })
 }
@@ -48,8 +49,15 @@ pub(crate) fn text_of(panic: Panic) -> String {
         None => panic.downcast_ref::<&str>().copied().unwrap_or("a value that is no text"),
     };
     let text = text.to_owned();
-    mem::forget(panic);
+    discard(panic);
     text
+}
+
+/// Drops what was panicked with, whose destructor may panic as well.
+fn discard(panic: Panic) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        mem::forget(panic);
+    }
 }
 
 /// A value at an address that the library has, which is not the value's only name: a `Box` would claim to be.

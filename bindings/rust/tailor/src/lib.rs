@@ -59,6 +59,12 @@ pub fn version() -> String {
     unsafe { text(sys::tailor_version()) }
 }
 
+/// The same as a number: 100 is 0.1.0.
+pub fn version_number() -> i32 {
+    // SAFETY: it takes nothing.
+    unsafe { sys::tailor_version_number() }
+}
+
 /// The level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line.
 pub fn cpu_features() -> String {
     // SAFETY: a static text.

@@ -62,8 +62,8 @@ pub enum LogLevel {
     Error,
 }
 
-/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once. A panic of the log
-/// or the allocator is printed and ends there; an allocation that panics is `RESOURCE_EXHAUSTED`.
+/// The options of a runtime. Closures and allocators are called on any thread that calls the library, at once. A panic of
+/// the log or the allocator is printed and ends there; an allocation that panics is `RESOURCE_EXHAUSTED`.
 #[derive(Default)]
 pub struct RuntimeOptions<'a> {
     /// Gets the library's messages.
@@ -74,17 +74,22 @@ pub struct RuntimeOptions<'a> {
     pub product_provider: Option<ProductProvider>,
     /// The text of a decision tree that selects the matmuls to offer; none: all.
     pub product_choice: Option<&'a str>,
-    /// The executor of all sessions that have none of their own, those of [`Executable::run_into`](crate::Executable::run_into)
-    /// included: see [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for). None: threads of the runtime.
+    /// The executor of all sessions that have none of their own, those of
+    /// [`Executable::run_into`](crate::Executable::run_into) included: see
+    /// [`SessionOptions::parallel_for`](crate::SessionOptions::parallel_for). None: threads of the runtime.
     pub parallel_for: Option<ParallelFor>,
     /// Threads, or parts for the executor, of sessions whose `threads` is 0; 0: only the caller's thread.
     pub parallel_threads: u64,
-    /// The sessions of [`Executable::run_into`](crate::Executable::run_into) that each executable keeps for later calls; 0: 16.
+    /// The sessions of [`Executable::run_into`](crate::Executable::run_into) that each executable keeps for later calls;
+    /// 0: 16.
     pub pooled_sessions: u64,
     /// The bytes that these sessions of an executable may hold; beyond it they are trimmed. 0: no limit.
     pub pooled_bytes: u64,
     /// On GPUs cuBLASLt computes the matmuls that are offered; `FAILED_PRECONDITION` if the library is not there.
     pub cublas_lt: bool,
+    /// Loading appends the generated functions, with their names, to `/tmp/perf-<process>.map`, where Linux's `perf` looks for
+    /// them.
+    pub perf_map: bool,
 }
 
 impl fmt::Debug for RuntimeOptions<'_> {
@@ -151,6 +156,7 @@ impl Runtime {
             product_choice: options.product_choice.map_or(ptr::null(), |_| choice.as_ptr() as *const c_char),
             product_choice_size: choice.len() as u64,
             cublas_lt: options.cublas_lt.into(),
+            perf_map: options.perf_map.into(),
             parallel_threads: options.parallel_threads,
             pooled_sessions: options.pooled_sessions,
             pooled_bytes: options.pooled_bytes,

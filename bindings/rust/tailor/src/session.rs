@@ -126,8 +126,8 @@ struct SessionHandle {
     executable: Executable, // with the runtime, whose allocator frees the session's memory
 }
 
-// SAFETY: only a Session, which is not Sync, runs it; other threads cancel its runs, which the library allows. The closures are
-// Send, and only runs call them.
+// SAFETY: only a Session, which is not Sync, runs it; other threads cancel its runs, which the library allows. The closures
+// are Send, and only runs call them.
 unsafe impl Send for SessionHandle {}
 unsafe impl Sync for SessionHandle {}
 

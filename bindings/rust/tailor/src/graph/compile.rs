@@ -37,7 +37,8 @@ pub struct CompileOptions<'a> {
     pub max_code_bytes: u64,
     /// Names of inputs whose memory runs may write: [`Tensor::donated`](crate::Tensor::donated).
     pub donated: &'a [&'a str],
-    /// Matmuls may be computed by another library: [`RuntimeOptions::product_provider`](crate::RuntimeOptions::product_provider),
+    /// Matmuls may be computed by another library:
+    /// [`RuntimeOptions::product_provider`](crate::RuntimeOptions::product_provider),
     /// [`RuntimeOptions::cublas_lt`](crate::RuntimeOptions::cublas_lt).
     pub offer_products: bool,
     /// The device to run on; `targets` must have one for it ("cuda": all architectures of GPUs).

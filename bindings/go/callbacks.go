@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"runtime/cgo"
+	"time"
 	"unsafe"
 )
 
@@ -19,8 +20,13 @@ func tailorParallelFor(user C.uintptr_t, task, data unsafe.Pointer, count C.size
 }
 
 //export tailorTrace
-func tailorTrace(user C.uintptr_t, launch, phase C.int32_t) {
-	cgo.Handle(user).Value().(*callbacks).traced(TraceEvent{int(launch), phase != 0})
+func tailorTrace(user C.uintptr_t, launch, version C.int32_t, begin, end C.int64_t) {
+	cgo.Handle(user).Value().(*callbacks).traced(TraceEvent{int(launch), int(version), time.Duration(begin), time.Duration(end)})
+}
+
+//export tailorRuntimeParallelFor
+func tailorRuntimeParallelFor(user C.uintptr_t, task, data unsafe.Pointer, count C.size_t) {
+	cgo.Handle(user).Value().(*runtimeCallbacks).run(task, data, int(count))
 }
 
 //export tailorLog

@@ -19,25 +19,31 @@ type callbacks struct {
 	panicked    any // the value that one of them panicked with, to be raised again after C code
 }
 
-// run lets no call of the task outlive it, and no panic through C code.
 func (c *callbacks) run(task, data unsafe.Pointer, count int) {
+	if panicked := runOn(c.parallelFor, task, data, count); panicked != nil {
+		c.panicked = panicked
+	}
+}
+
+// runOn runs a task on an executor of the caller. It lets no call of the task outlive it, and no panic through C code: it gives the
+// value of a panic.
+func runOn(parallelFor func(task func(index int), count int), task, data unsafe.Pointer, count int) (panicked any) {
 	var gate sync.RWMutex
 	closed := false
 	defer func() {
-		if panicked := recover(); panicked != nil {
-			c.panicked = panicked
-		}
+		panicked = recover()
 		gate.Lock() // until the calls in progress have returned
 		closed = true
 		gate.Unlock()
 	}()
-	c.parallelFor(func(index int) {
+	parallelFor(func(index int) {
 		gate.RLock()
 		defer gate.RUnlock()
 		if !closed {
 			C.call_task(task, data, C.size_t(index))
 		}
 	}, count)
+	return nil
 }
 
 // traced calls trace, until it panics.

@@ -3,9 +3,12 @@ package tailor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -209,13 +212,16 @@ func TestTracesHaveLaunches(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	x := over(t, make([]float32, 4), 1, 4)
-	if _, err := s.Run(x); err != nil || len(events) != 2*len(launches) {
+	if _, err := s.Run(over(t, make([]float32, 4), 1, 4)); err != nil || len(events) != len(launches)+1 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
-	for i, event := range events {
-		if event.End != (i%2 == 1) || event.Launch != i/2 {
-			t.Errorf("event %d is %+v", i, event)
+	run := events[len(launches)]
+	if run.Launch != -1 || run.Version != -1 {
+		t.Errorf("the run is %+v", run)
+	}
+	for i, event := range events[:len(launches)] {
+		if event.Launch != i || event.Version < 0 || event.Begin < run.Begin || event.End > run.End || event.End < event.Begin {
+			t.Errorf("event %d of %+v is %+v", i, run, event)
 		}
 	}
 }
@@ -293,6 +299,24 @@ func TestPanicsOfLogFunctionsStayInside(t *testing.T) {
 	e.Close()
 }
 
+func TestPerfMapsNameFunctions(t *testing.T) {
+	path := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())
+	defer os.Remove(path)
+	r, err := NewRuntimeWith(RuntimeOptions{PerfMap: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	e, err := LoadWith(artifact(), LoadOptions{Runtime: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if text, err := os.ReadFile(path); err != nil || len(text) == 0 {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
 func TestRuntimeOptionsAreChecked(t *testing.T) {
 	_, err := NewRuntimeWith(RuntimeOptions{MatmulChoice: "no tree"})
 	if !errors.Is(err, InvalidArgument) {
@@ -358,12 +382,91 @@ func TestTensorsAreResized(t *testing.T) {
 }
 
 func TestCountersCountRuns(t *testing.T) {
-	s := session(t, SessionOptions{})
-	before := ReadCounters()
-	if _, err := s.Run(over(t, make([]float32, 4), 1, 4)); err != nil {
+	e := load(t)
+	s, err := e.NewSession(1)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if after := ReadCounters(); after.Runs <= before.Runs || after.ImagesLinked == 0 {
+	defer s.Close()
+	before := ReadCounters()
+	x := over(t, make([]float32, 4), 1, 4)
+	outputs, err := s.Run(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := s.Run()
+	if after := ReadCounters(); after.Runs <= before.Runs || after.ImagesLinked == 0 || refused == nil {
 		t.Errorf("%+v after %+v", after, before)
 	}
+	counters, err := e.Counters()
+	if err != nil || counters.Runs != 2 || counters.FailedRuns != 1 || counters.Sessions != 1 || counters.WorkspaceBytes == 0 {
+		t.Errorf("%+v %v", counters, err)
+	}
+	if err := firstOf(s.Trim(), e.Trim()); err != nil {
+		t.Fatal(err)
+	}
+	if counters, err = e.Counters(); err != nil || counters.WorkspaceBytes != 0 {
+		t.Errorf("%+v %v", counters, err)
+	}
+	_, trimmed := Slice[float32](outputs[0])
+	expectError(t, trimmed, InvalidArgument, "earlier run")
+	if _, err := s.Run(x); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRuntimesHaveAnExecutor(t *testing.T) {
+	var calls int32
+	var messages []string
+	fail := false
+	r, err := NewRuntimeWith(RuntimeOptions{Threads: 3, PooledSessions: 1, PooledBytes: 1 << 20,
+		Log: func(level LogLevel, text string) {
+			if level == LogError {
+				messages = append(messages, text)
+			}
+		},
+		ParallelFor: func(task func(int), count int) {
+			atomic.AddInt32(&calls, 1)
+			if fail {
+				panic("no executor")
+			}
+			var group sync.WaitGroup
+			for i := 0; i < count; i++ {
+				group.Add(1)
+				go func(i int) {
+					defer group.Done()
+					task(i)
+				}(i)
+			}
+			group.Wait()
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	e, err := LoadWith(artifact(), LoadOptions{Runtime: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := e.NewSession(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, fail = range []bool{false, true} {
+		outputs, err := s.Run(over(t, make([]float32, 256), 64, 4))
+		if err != nil || slice[float32](t, outputs[0])[255] != 0.5 {
+			t.Error(err)
+		}
+	}
+	if calls > 0 && len(messages) == 0 { // the kernels may be too small to divide
+		t.Error("the panic is not logged")
+	}
+	for _, options := range []RuntimeOptions{{Threads: -1}, {PooledSessions: -1}, {PooledBytes: -1}} {
+		_, err := NewRuntimeWith(options)
+		expectError(t, err, InvalidArgument, "is -1, below 0")
+	}
+	_, many := NewRuntimeWith(RuntimeOptions{PooledSessions: 5000})
+	expectError(t, many, InvalidArgument, "4096")
 }

@@ -20,10 +20,15 @@ extern void tailorLog(uintptr_t callbacks, int32_t level, char* message);
 static void call_log(void* user, int32_t level, const char* message) {
 	tailorLog((uintptr_t)user, level, (char*)message);
 }
-static tailor_status* create_runtime(tailor_runtime_options options, uintptr_t callbacks, int32_t log,
+extern void tailorRuntimeParallelFor(uintptr_t callbacks, void* task, void* data, size_t count);
+static void call_runtime_parallel_for(void* user, void (*task)(void*, size_t), void* data, size_t count) {
+	tailorRuntimeParallelFor((uintptr_t)user, (void*)task, data, count);
+}
+static tailor_status* create_runtime(tailor_runtime_options options, uintptr_t callbacks, int32_t log, int32_t parallel,
                                      tailor_runtime** out) {
 	if (log) options.log = call_log;
-	options.user = (void*)callbacks;
+	if (parallel) options.parallel_for = call_runtime_parallel_for;
+	options.user = options.parallel_user = (void*)callbacks;
 	return tailor_runtime_create(&options, out);
 }
 
@@ -67,11 +72,21 @@ type RuntimeOptions struct {
 	// in it is reported to standard error, since it would unwind C code. With log/slog:
 	//	func(level tailor.LogLevel, message string) { slog.Log(ctx, slog.Level(4*level), message) }
 	Log func(level LogLevel, message string)
+	// Threads of sessions that ask for 0, and of Executable.RunInto, the caller's included; 0: only the caller's.
+	Threads int
+	// ParallelFor is the executor of all sessions that have none of their own, of Executable.RunInto too: see NewSessionOn.
+	// Threads bounds the parts. If it panics, the run is completed on its own thread, and Log or standard error gets the value.
+	ParallelFor func(task func(index int), count int)
+	// PooledSessions, PooledBytes bound what each executable keeps for RunInto between calls: sessions, 0: 16; and the memory of
+	// idle ones, 0: no bound.
+	PooledSessions, PooledBytes int
 	// MatmulProvider, a tailor_product_provider* of a C library, computes the matmuls that programs offer; nil: none. The objects
 	// that it points to outlive the runtime and all its executables. MatmulChoice is the text of a decision tree that selects the
 	// matmuls to offer; empty: all.
 	MatmulProvider unsafe.Pointer
 	MatmulChoice   string
+	// PerfMap: loading names generated functions for Linux's perf, in /tmp/perf-<process>.map.
+	PerfMap bool
 	// CuBLASLt: on GPUs cuBLASLt computes them. FailedPrecondition without the library.
 	CuBLASLt bool
 }
@@ -99,10 +114,21 @@ func (l LogLevel) String() string {
 
 // runtimeCallbacks are the caller's functions of a runtime.
 type runtimeCallbacks struct {
-	log func(LogLevel, string)
+	log         func(LogLevel, string)
+	parallelFor func(task func(index int), count int)
+}
+
+func (c *runtimeCallbacks) run(task, data unsafe.Pointer, count int) {
+	if panicked := runOn(c.parallelFor, task, data, count); panicked != nil {
+		c.logged(LogError, fmt.Sprintf("ParallelFor of the runtime panicked: %v", panicked))
+	}
 }
 
 func (c *runtimeCallbacks) logged(level LogLevel, message string) {
+	if c.log == nil {
+		fmt.Fprintf(os.Stderr, "tailor: %v: %s\n", level, message)
+		return
+	}
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			fmt.Fprintf(os.Stderr, "tailor: the log function panicked: %v, for the message: %s\n", panicked, message)
@@ -116,9 +142,18 @@ func NewRuntime() (*Runtime, error) { return NewRuntimeWith(RuntimeOptions{}) }
 
 // NewRuntimeWith makes a runtime with options.
 func NewRuntimeWith(options RuntimeOptions) (*Runtime, error) {
+	for name, value := range map[string]int{"Threads": options.Threads, "PooledSessions": options.PooledSessions,
+		"PooledBytes": options.PooledBytes} {
+		if value < 0 {
+			return nil, invalid("%s is %d, below 0", name, value)
+		}
+	}
 	var created C.tailor_runtime_options
 	C.tailor_runtime_options_init(&created)
+	created.parallel_threads = C.uint64_t(options.Threads)
+	created.pooled_sessions, created.pooled_bytes = C.uint64_t(options.PooledSessions), C.uint64_t(options.PooledBytes)
 	created.product_provider = (*C.tailor_product_provider)(options.MatmulProvider)
+	created.perf_map = C.int64_t(truth(options.PerfMap))
 	created.cublas_lt = C.int64_t(truth(options.CuBLASLt))
 	if options.MatmulChoice != "" {
 		created.product_choice = C.CString(options.MatmulChoice)
@@ -126,11 +161,12 @@ func NewRuntimeWith(options RuntimeOptions) (*Runtime, error) {
 		defer C.free(unsafe.Pointer(created.product_choice))
 	}
 	var pin cgo.Handle
-	if options.Log != nil {
-		pin = cgo.NewHandle(&runtimeCallbacks{log: options.Log})
+	if options.Log != nil || options.ParallelFor != nil {
+		pin = cgo.NewHandle(&runtimeCallbacks{options.Log, options.ParallelFor})
 	}
 	r := &Runtime{}
-	if err := check(C.create_runtime(created, C.uintptr_t(pin), truth(options.Log != nil), &r.handle)); err != nil {
+	if err := check(C.create_runtime(created, C.uintptr_t(pin), truth(options.Log != nil), truth(options.ParallelFor != nil),
+		&r.handle)); err != nil {
 		if pin != 0 {
 			pin.Delete()
 		}

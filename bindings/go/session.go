@@ -6,18 +6,20 @@ package tailor
 
 typedef void (*tailor_task)(void*, size_t);
 extern void tailorParallelFor(uintptr_t executor, void* task, void* data, size_t count);
-extern void tailorTrace(uintptr_t callbacks, int32_t launch, int32_t phase);
+extern void tailorTrace(uintptr_t callbacks, int32_t launch, int32_t version, int64_t begin, int64_t end);
 
 static void call_parallel_for(void* user, tailor_task task, void* data, size_t count) {
 	tailorParallelFor((uintptr_t)user, (void*)task, data, count);
 }
-static void call_trace(void* user, int32_t launch, int32_t phase) { tailorTrace((uintptr_t)user, launch, phase); }
+static void call_trace(void* user, const tailor_trace_event* event) {
+	tailorTrace((uintptr_t)user, event->launch, event->version, event->begin_ns, event->end_ns);
+}
 
 static tailor_status* create_session(const tailor_executable* executable, tailor_session_options options,
                                      uintptr_t callbacks, int32_t parallel, int32_t trace, tailor_session** session) {
 	if (parallel) options.parallel_for = call_parallel_for;
-	if (trace) options.trace = call_trace;
-	options.parallel_user = options.trace_user = (void*)callbacks;
+	if (trace) options.trace_events = call_trace;
+	options.parallel_user = options.trace_events_user = (void*)callbacks;
 	return tailor_session_create(executable, &options, session);
 }
 
@@ -36,7 +38,7 @@ import (
 
 // SessionOptions are the options of a session.
 type SessionOptions struct {
-	// Threads, the caller's included; 0: only the caller's.
+	// Threads, the caller's included; 0: those of RuntimeOptions.
 	Threads int
 	// ParallelFor runs kernels on the caller's executor: see NewSessionOn.
 	ParallelFor func(task func(index int), count int)
@@ -44,8 +46,8 @@ type SessionOptions struct {
 	Timeout time.Duration
 	// IdleSleep: own threads sleep between kernels, and do not spin for about 1 ms first.
 	IdleSleep bool
-	// Trace is called before and after each kernel launch, on the goroutine of the run. A panic in it propagates when the run
-	// returns.
+	// Trace is called after each kernel launch, and after each run that has begun, on the goroutine of the run. A panic in it
+	// propagates when the run returns.
 	Trace func(event TraceEvent)
 
 	// On a GPU: the CUstream for all work, which outlives the session; nil: the session makes one.
@@ -58,10 +60,12 @@ type SessionOptions struct {
 	CUDAGraph bool
 }
 
-// TraceEvent is the begin or the end of a kernel launch.
+// TraceEvent is a kernel launch that has ended, or the run that launched it. On a GPU its times are those of enqueueing the kernel.
+// Calls of custom operators have no events.
 type TraceEvent struct {
-	Launch int // index of Executable.Launches
-	End    bool
+	Launch     int           // index of Executable.Launches; -1: the run, after its launches
+	Version    int           // of the kernel; -1: data-dependent, or the run
+	Begin, End time.Duration // of CLOCK_MONOTONIC
 }
 
 func (o *SessionOptions) toC() (C.tailor_session_options, error) {
@@ -115,7 +119,7 @@ type heldMemory struct {
 	owner  *Session
 }
 
-// NewSession makes a session with `threads` threads, the caller's included.
+// NewSession makes a session with `threads` threads, the caller's included; 0: those of RuntimeOptions.
 func (e *Executable) NewSession(threads int) (*Session, error) {
 	return e.NewSessionWith(SessionOptions{Threads: threads})
 }
@@ -247,6 +251,19 @@ func (s *Session) Reserve(inputs ...*Tensor) error {
 			given[i] = input.raw
 		}
 		return check(C.tailor_session_reserve(handle, s.inputs.first, C.size_t(len(inputs))))
+	})
+}
+
+// Trim frees the memory that the session keeps for its next run, which allocates again. Outputs of Run are then those of an earlier
+// run. It waits for runs first.
+func (s *Session) Trim() error {
+	return s.call(func(handle *C.tailor_session) error {
+		err := check(C.tailor_session_trim(handle))
+		if err == nil {
+			s.runs++
+			s.dropMemory(0)
+		}
+		return err
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -25,8 +24,11 @@ type batching struct {
 	padInputs []int // by input: the axis, or -1
 }
 
+// padTolerance is how much answers of padded requests may differ from those alone: the order of sums over padded dims may be another.
+const padTolerance = 1e-3
+
 // chooseBatching finds the symbol, and runs random requests alone and joined. Requests are joined only if the answers have the
-// same bits.
+// same bits; padded ones only if they are near.
 func (m *Model) chooseBatching() error {
 	b, err := m.findBatching()
 	if err != nil {
@@ -44,6 +46,19 @@ func (m *Model) chooseBatching() error {
 	}
 	m.batching = b
 	return nil
+}
+
+// describeBatching says how requests run.
+func (m *Model) describeBatching() string {
+	if m.batching == nil {
+		return "requests run one by one: " + m.reason
+	}
+	text := fmt.Sprintf("requests are joined along %s, up to %d rows", m.batching.symbol, m.batching.maxRows)
+	if m.batching.padTo > 0 {
+		symbol, _, _ := strings.Cut(m.config.Pad, ":")
+		text += fmt.Sprintf(", and padded along %s to the next multiple of %d", symbol, m.batching.padTo)
+	}
+	return text
 }
 
 func (m *Model) findBatching() (*batching, error) {
@@ -231,7 +246,10 @@ func (m *Model) compareJoined(session *tailor.Session, b *batching, requests [][
 	if err != nil {
 		return fmt.Errorf("batches: a test run of joined requests fails: %w", err)
 	}
-	first := int64(0)
+	first, tolerance := int64(0), 0.
+	if b.padTo > 0 {
+		tolerance = padTolerance
+	}
 	for _, request := range requests {
 		alone, err := runArrays(session, request)
 		if err != nil {
@@ -242,7 +260,7 @@ func (m *Model) compareJoined(session *tailor.Session, b *batching, requests [][
 			return err
 		}
 		for i, part := range b.split(joined, planned, first, b.rows(request)) {
-			if !bytes.Equal(part.Data, alone[i].Data) {
+			if !part.Near(alone[i], tolerance) {
 				return fmt.Errorf("batches: output %d of joined requests differs from that of a request alone (-batch-inexact "+
 					"batches nevertheless)", i)
 			}

@@ -60,7 +60,7 @@ func (c *Config) Flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.BatchInexact, "batch-inexact", c.BatchInexact,
 		"batch also where answers may differ from those of single requests in the last bits")
 	flags.StringVar(&c.Pad, "pad", c.Pad, "symbol:mask: requests with different sizes of that symbol are joined, padded "+
-		"with zeros; the input `symbol:mask` is 0 at the padding")
+		"with zeros; the input `symbol:mask` is 0 at the padding; answers may differ from those alone in the last bits")
 	flags.Int64Var(&c.PadTo, "pad-to", c.PadTo, "sizes that -pad joins have the same next multiple of this")
 	flags.IntVar(&c.QueueLength, "queue", c.QueueLength, "requests that may wait; others get status 429")
 	flags.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "bytes of a request")

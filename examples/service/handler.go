@@ -33,7 +33,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("/readyz", s.readiness)
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		s.metrics.write(w, s.queueLength())
+		s.writeMetrics(w)
 	})
 	return mux
 }
@@ -272,10 +272,7 @@ func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
 	for _, info := range model.outputs {
 		body.Outputs = append(body.Outputs, tensor{info.Name, info.DType.String(), append([]string{}, info.Dims...)})
 	}
-	body.Batching = model.reason
-	if model.batching != nil {
-		body.Batching = "along " + model.batching.symbol
-	}
+	body.Batching = model.describeBatching()
 	w.Header().Set("Content-Type", typeJSON)
 	_ = json.NewEncoder(w).Encode(body)
 }

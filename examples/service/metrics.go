@@ -85,8 +85,8 @@ func (m *Metrics) load(err error) {
 	}
 }
 
-// write writes them, with the length of the queue and the counters of the process.
-func (m *Metrics) write(to io.Writer, queued int) {
+// write writes them, with those of the model that is served, which may be nil.
+func (m *Metrics) write(to io.Writer, model *Model) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	fmt.Fprint(to, "# HELP tailor_service_requests_total Answered requests by HTTP status.\n"+
@@ -106,14 +106,37 @@ func (m *Metrics) write(to io.Writer, queued int) {
 		"# TYPE tailor_service_loads_total counter\n"+
 		"tailor_service_loads_total{result=\"failure\"} %d\ntailor_service_loads_total{result=\"success\"} %d\n",
 		m.loads["failure"], m.loads["success"])
-	counters := tailor.ReadCounters()
 	writeValue(to, "tailor_service_requests_open", "gauge", "Requests in progress.", uint64(atomic.LoadInt64(&m.open)))
-	writeValue(to, "tailor_service_queue_length", "gauge", "Requests that wait for a batch.", uint64(queued))
-	writeValue(to, "tailor_runs_total", "counter", "Runs of compiled programs.", counters.Runs)
-	writeValue(to, "tailor_workspace_growths_total", "counter", "Times that the memory of a session grew.",
-		counters.WorkspaceGrowths)
-	writeValue(to, "tailor_images_linked_total", "counter", "Variants mapped as executable code.", counters.ImagesLinked)
+	if model != nil {
+		writeValue(to, "tailor_service_queue_length", "gauge", "Requests that wait for a batch.", uint64(model.queue.Length()))
+		writeCounters(to, model.executable)
+	}
 	writeValue(to, "process_resident_memory_bytes", "gauge", "Resident memory.", residentBytes())
+}
+
+// writeCounters writes the counters of a compiled model. They begin at zero when a model is loaded.
+func writeCounters(to io.Writer, executable *tailor.Executable) {
+	counters, err := executable.Counters()
+	if err != nil {
+		return
+	}
+	for _, metric := range []struct {
+		name, kind, help string
+		value            uint64
+	}{
+		{"tailor_runs_total", "counter", "Runs begun, or refused for their arguments.", counters.Runs},
+		{"tailor_failed_runs_total", "counter", "Runs that returned an error.", counters.FailedRuns},
+		{"tailor_cancelled_runs_total", "counter", "Runs that were cancelled, or passed their deadline.", counters.CancelledRuns},
+		{"tailor_runs_in_progress", "gauge", "Runs in progress.", counters.RunsInProgress},
+		{"tailor_sessions", "gauge", "Sessions.", counters.Sessions},
+		{"tailor_pooled_sessions", "gauge", "Idle sessions that are kept.", counters.PooledSessions},
+		{"tailor_workspace_bytes", "gauge", "Memory of the sessions.", counters.WorkspaceBytes},
+		{"tailor_constants_bytes", "gauge", "Constants of the model.", counters.ConstantsBytes},
+		{"tailor_shape_cache_misses_total", "counter", "Runs at other dims than the session's previous ones.", counters.ShapeCacheMisses},
+		{"tailor_workspace_growths_total", "counter", "Allocations of the sessions' memory.", counters.WorkspaceGrowths},
+	} {
+		writeValue(to, metric.name, metric.kind, metric.help, metric.value)
+	}
 }
 
 func writeValue(to io.Writer, name, kind, help string, value uint64) {

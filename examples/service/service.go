@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log"
 	"sync"
 )
@@ -28,11 +29,7 @@ func (s *Service) Reload() error {
 	if err != nil {
 		return err
 	}
-	if loaded.batching == nil {
-		log.Printf("%s: requests run one by one (%s)", s.path, loaded.reason)
-	} else {
-		log.Printf("%s: requests are joined along %s, up to %d rows", s.path, loaded.batching.symbol, loaded.batching.maxRows)
-	}
+	log.Printf("%s: %s", s.path, loaded.describeBatching())
 	if old := s.swap(loaded); old != nil {
 		go old.Close()
 	}
@@ -46,7 +43,7 @@ func (s *Service) swap(loaded *Model) (old *Model) {
 	return old
 }
 
-// acquire is the model, until users.Done; nil: none is loaded, or the service is draining.
+// acquire is the model for a request, until users.Done; nil: none is loaded, or the service is draining.
 func (s *Service) acquire() *Model {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
@@ -55,6 +52,18 @@ func (s *Service) acquire() *Model {
 	}
 	s.model.users.Add(1)
 	return s.model
+}
+
+// writeMetrics also works while the service drains.
+func (s *Service) writeMetrics(to io.Writer) {
+	s.mutex.RLock()
+	model := s.model
+	if model != nil {
+		model.users.Add(1)
+		defer model.users.Done()
+	}
+	s.mutex.RUnlock()
+	s.metrics.write(to, model)
 }
 
 // Drain refuses requests from now on.
@@ -68,15 +77,6 @@ func (s *Service) ready() bool {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
 	return s.model != nil && !s.draining
-}
-
-func (s *Service) queueLength() int {
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	if s.model == nil {
-		return 0
-	}
-	return s.model.queue.Length()
 }
 
 // Close ends the model's workers, once its requests are answered.

@@ -38,7 +38,7 @@ func TestContextsEndRuns(t *testing.T) {
 		var cancel context.CancelFunc
 		var cancelledAt time.Time
 		first := func(event tailor.TraceEvent) {
-			if event.Launch == 2 && !event.End && cancel != nil {
+			if event.Launch == 2 && cancel != nil {
 				cancelledAt = time.Now()
 				cancel()
 			}

@@ -185,7 +185,7 @@ func (p *program) runInCallback() (err error) {
 	var s *tailor.Session
 	s = must(p.executable.NewSessionWith(tailor.SessionOptions{Trace: func(tailor.TraceEvent) {
 		err = []func() error{func() error { return second(s.Run(p.x(), p.row())) }, s.Wait, func() error { return s.SetSeed(1) },
-			func() error { return s.Reserve(p.x(), p.row()) }, func() error { return second(s.Done()) }}[p.Intn(5)]()
+			func() error { return s.Reserve(p.x(), p.row()) }, func() error { return second(s.Done()) }, s.Trim}[p.Intn(6)]()
 	}}))
 	defer s.Close()
 	must(s.Run(p.x(), p.row()))
@@ -196,7 +196,7 @@ func (p *program) runInCallback() (err error) {
 func (p *program) runTwice() error {
 	running, asked := make(chan bool), make(chan bool)
 	s := must(p.executable.NewSessionWith(tailor.SessionOptions{Trace: func(event tailor.TraceEvent) {
-		if !event.End && event.Launch == 0 {
+		if event.Launch == 0 {
 			running <- true
 			<-asked
 		}

@@ -3,6 +3,7 @@ package array
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand"
@@ -50,16 +51,51 @@ func (a Array) Count() int64 {
 }
 
 // Equal also compares the bits of the elements.
-func (a Array) Equal(b Array) bool {
-	if a.DType != b.DType || len(a.Dims) != len(b.Dims) {
+func (a Array) Equal(b Array) bool { return a.Near(b, 0) }
+
+func equalDims(a, b []int64) bool {
+	if len(a) != len(b) {
 		return false
 	}
-	for i := range a.Dims {
-		if a.Dims[i] != b.Dims[i] {
+	for i := range a {
+		if a[i] != b[i] {
 			return false
 		}
 	}
-	return bytes.Equal(a.Data, b.Data)
+	return true
+}
+
+// Near holds for equal arrays, and for floats that differ by at most tolerance * (1 + |b|).
+func (a Array) Near(b Array, tolerance float64) bool {
+	if a.DType != b.DType || !equalDims(a.Dims, b.Dims) {
+		return false
+	}
+	if tolerance == 0 || isInteger(a.DType) {
+		return bytes.Equal(a.Data, b.Data)
+	}
+	for offset := int64(0); offset < int64(len(a.Data)); offset += a.DType.Size() {
+		x, y := a.float(offset), b.float(offset)
+		if x != y && !(math.IsNaN(x) && math.IsNaN(y)) && !(math.Abs(x-y) <= tolerance*(1+math.Abs(y))) {
+			return false
+		}
+	}
+	return true
+}
+
+// float is the element at this offset, in bytes, of an array of floats.
+func (a Array) float(offset int64) float64 {
+	var word [8]byte
+	copy(word[:], a.Data[offset:offset+a.DType.Size()])
+	bits := binary.LittleEndian.Uint64(word[:])
+	switch a.DType {
+	case tailor.F16:
+		return float64(fromHalfBits(uint16(bits)))
+	case tailor.BF16:
+		return float64(math.Float32frombits(uint32(bits) << 16))
+	case tailor.F32:
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	return math.Float64frombits(bits)
 }
 
 // Tensor has the array's memory, or a copy of it if that is not aligned to the elements.

@@ -53,6 +53,25 @@ func TestHalfPrecisionRoundsToNearest(t *testing.T) {
 	}
 }
 
+func TestArraysMayBeNear(t *testing.T) {
+	read := func(text string, dtype tailor.DType) Array {
+		a, err := ParseJSON([]byte(text), tailor.TensorInfo{Name: "x", DType: dtype})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for _, dtype := range []tailor.DType{tailor.F16, tailor.BF16, tailor.F32, tailor.F64} {
+		a, b := read(`[1, 100, "NaN", "Infinity"]`, dtype), read(`[1.0625, 101, "NaN", "Infinity"]`, dtype)
+		if !a.Near(b, .1) || a.Near(b, .001) || a.Equal(b) || !a.Equal(a) || a.Near(read(`[1, 100, "NaN", 5]`, dtype), .1) {
+			t.Error(dtype)
+		}
+	}
+	if read(`[1]`, tailor.I32).Near(read(`[2]`, tailor.I32), 10) {
+		t.Error("integers are near")
+	}
+}
+
 func TestNumbersOfJSONThatAreNone(t *testing.T) {
 	x := tailor.TensorInfo{Name: "x", DType: tailor.F32}
 	for text, want := range map[string]string{

@@ -209,14 +209,10 @@ func (a Array) appendElement(text []byte, offset int64) []byte {
 		return strconv.AppendInt(text, int64(int32(bits)), 10)
 	case tailor.I64:
 		return strconv.AppendInt(text, int64(bits), 10)
-	case tailor.F16:
-		return appendFloat(text, float64(fromHalfBits(uint16(bits))), 32)
-	case tailor.BF16:
-		return appendFloat(text, float64(math.Float32frombits(uint32(bits)<<16)), 32)
-	case tailor.F32:
-		return appendFloat(text, float64(math.Float32frombits(uint32(bits))), 32)
+	case tailor.F16, tailor.BF16, tailor.F32:
+		return appendFloat(text, a.float(offset), 32)
 	case tailor.F64:
-		return appendFloat(text, math.Float64frombits(bits), 64)
+		return appendFloat(text, a.float(offset), 64)
 	}
 	return strconv.AppendUint(text, bits, 10)
 }

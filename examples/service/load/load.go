@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"net/http"
 	"sort"
@@ -27,7 +28,9 @@ type Options struct {
 	Max      map[string]int64 // by input: its integers are below this; others are 0 or 1
 	Ones     []string         // inputs of ones: masks
 	Bodies   int              // different requests
-	Seed     int64
+	// Tolerance of floats, as for padded requests: array.Array.Near. 0: answers have the same bits.
+	Tolerance float64
+	Seed      int64
 }
 
 // Range is the sizes from Min to Max.
@@ -36,7 +39,7 @@ type Range struct{ Min, Max int64 }
 // Report is what was measured.
 type Report struct {
 	Requests           int
-	Wrong              int         // answers that differ from the first answer to the same request, which ran alone
+	Wrong              int         // answers that differ from the answer to that request alone
 	Statuses           map[int]int // 0: no answer
 	Seconds            float64
 	Throughput         float64 // answers with status 200 per second
@@ -73,7 +76,7 @@ func Run(options Options) (Report, error) {
 		all[i].statuses = map[int]int{}
 		go func(c *caller, seed int64) {
 			defer group.Done()
-			c.send(client, options.URL, bodies, want, end, rand.New(rand.NewSource(seed)))
+			c.send(client, &options, bodies, want, end, rand.New(rand.NewSource(seed)))
 		}(&all[i], options.Seed+int64(i))
 	}
 	group.Wait()
@@ -86,17 +89,35 @@ type caller struct {
 	wrong    int
 }
 
-func (c *caller) send(client *http.Client, url string, bodies, want [][]byte, end time.Time, random *rand.Rand) {
+func (c *caller) send(client *http.Client, options *Options, bodies, want [][]byte, end time.Time, random *rand.Rand) {
 	for time.Now().Before(end) {
 		i := random.Intn(len(bodies))
 		began := time.Now()
-		status, answer := post(client, url, bodies[i])
+		status, answer := post(client, options.URL, bodies[i])
 		c.took = append(c.took, time.Since(began))
 		c.statuses[status]++
-		if status == http.StatusOK && !bytes.Equal(answer, want[i]) {
+		if status == http.StatusOK && !options.right(answer, want[i]) {
 			c.wrong++
 		}
 	}
+}
+
+// right compares two .npz files.
+func (o *Options) right(answer, want []byte) bool {
+	if bytes.Equal(answer, want) || o.Tolerance == 0 {
+		return bytes.Equal(answer, want)
+	}
+	got, err := array.ParseNpz(answer, math.MaxInt64-1)
+	wanted, other := array.ParseNpz(want, math.MaxInt64-1)
+	if err != nil || other != nil || len(got) != len(wanted) {
+		return false
+	}
+	for name, a := range got {
+		if b, found := wanted[name]; !found || !a.Near(b, o.Tolerance) {
+			return false
+		}
+	}
+	return true
 }
 
 func report(all []caller, took time.Duration) Report {

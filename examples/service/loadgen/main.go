@@ -21,6 +21,7 @@ func main() {
 	flag.IntVar(&options.Callers, "callers", 8, "requests at a time")
 	flag.IntVar(&options.Bodies, "requests", 100, "different requests")
 	flag.Int64Var(&options.Seed, "seed", 1, "seed of sizes and elements")
+	flag.Float64Var(&options.Tolerance, "tolerance", 0, "of floats, for a service that pads; 0: answers must have the same bits")
 	flag.Func("size", "`symbol=min..max`: sizes of a symbol (repeatable); others are 1", func(text string) error {
 		name, bounds, _ := strings.Cut(text, "=")
 		low, high, _ := strings.Cut(bounds, "..")

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import pages
@@ -68,19 +69,21 @@ def environment(folder):
 
 
 def run_page(page):
-    """The failure, or ""."""
+    """The failure, or "", and seconds."""
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder) / "work"
         work.mkdir()
         done = subprocess.run([sys.executable, ROOT / "tests/docs/run_page.py", pages.name_of(page)], cwd=work, text=True,
                               env=environment(pathlib.Path(folder)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               check=False)
-    return done.stdout if done.returncode else ""
+    return done.stdout if done.returncode else "", time.monotonic() - begin
 
 
 def commands(code):
     """The commands of a shell script, as lists of words; without comments, variables at the front and redirections."""
     found = []
+    code = re.sub(r"<<(\w+)\n.*?^\1$", "", code, flags=re.MULTILINE | re.DOTALL)  # texts for files
     for line in code.replace("\\\n", " ").splitlines():
         line = re.sub(r"<\(.*?\)|\[--?[^\]]*\]|\[[A-Z]+\]", "", line)
         try:
@@ -103,10 +106,13 @@ class DocsCodeTest(unittest.TestCase):
 
     def test_blocks_run(self):
         names = os.environ.get("TAILOR_DOCS_PAGES", "").split()
-        todo = [page for page in pages.pages() if any(block.language in CODE for block in pages.blocks(page))
-                and (not names or pages.name_of(page) in names)]
+        todo = {block.page: True for block in self.blocks if block.language in CODE and not block.not_run and not block.generated}
+        todo = [page for page in pages.pages() if pages.name_of(page) in (names or todo)]
+        compiled = {block.page for block in self.blocks if block.language in ("cpp", "rust")}
+        todo.sort(key=lambda page: pages.name_of(page) not in compiled)  # the longest first
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for page, failure in zip(todo, pool.map(run_page, todo)):
+            for page, (failure, seconds) in zip(todo, pool.map(run_page, todo)):
+                print(f"{seconds:5.1f} s  {pages.name_of(page)}")
                 with self.subTest(pages.name_of(page)):
                     self.assertEqual(failure, "", failure)
 

@@ -10,7 +10,7 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 C_HEADERS = ("api/include/tailor/version.h", "api/include/tailor/runtime.h", "api/include/tailor/compiler.h",
              "api/include/tailor/ops.h", "bindings/onnx/include/tailor/onnx.h", "bindings/onednn/tailor/onednn.h")
-CPP_HEADERS = ("result", "span", "tensor", "runtime_object", "executable", "session", "custom_operator", "dim", "value", "graph")
+CPP_HEADERS = ("result", "span", "tensor", "runtime_object", "executable", "session", "custom_operator", "dim", "value_base", "value", "graph")
 GO_PACKAGES = (".", "./graph", "./onnx")
 
 
@@ -44,6 +44,7 @@ def c_header(path):
     # Blocks are what blank lines separate, at depth 0.
     body = re.sub(r"^#(ifndef|endif|ifdef|else|if|include).*\n|^extern \"C\" \{\n|^\}.*extern.*\n", "", text[opening.end():],
                   flags=re.MULTILINE)
+    body = re.sub(r"^static inline .*?^\}\n", "", body, flags=re.MULTILINE | re.DOTALL)
     for block in re.split(r"\n\n+(?=\S)", body):
         block = block.strip("\n")
         if section := re.fullmatch(r"/\* -+ (.*?) -+ \*/", block):
@@ -52,7 +53,7 @@ def c_header(path):
         comment = re.match(r"/\*(.*?)\*/\n", block, re.DOTALL)
         code = block[comment.end():] if comment else block
         name = name_of_c(code)
-        if name and not code.startswith("static inline void") and not name.endswith("_H_") and "__attribute__" not in code:
+        if name and not name.endswith("_H_") and "__attribute__" not in code:
             yield entry(name, c_comment(comment[1]) if comment else "", code.replace("TAILOR_API ", ""), "c", 4)
 
 
@@ -99,7 +100,7 @@ def public_lines(text):
 
 
 def cpp_name(code):
-    code = re.sub(r"template <.*?>\n|\[\[\w+\]\] ", "", code)
+    code = re.sub(r"template <.*?>\n|\[\[\w+\]\] |std::function<.*> ", "", code)
     found = re.search(r"\b(?:class|struct|enum class) (\w+)|(\boperator\W+?|~?\w+)\(|(\w+)(?: =.*)?;", code)
     return next((group for group in found.groups() if group), code) if found else code
 
@@ -108,10 +109,12 @@ def cpp():
     parts = []
     for name in CPP_HEADERS:
         path = ROOT / f"api/include/tailor/hpp/{name}.hpp"
-        parts.append(f"## tailor/hpp/{name}.hpp\n")
+        title = f"## tailor/hpp/{name}.hpp\n"
         for indent, declared, comment, code in commented(public_lines(path.read_text()), "//",
                                                          lambda line: re.match(r"[\w\[~]", line) and "namespace" not in line, cpp_name):
             if indent <= 2:
+                parts += [title] if title else []
+                title = ""
                 parts.append(entry(declared, comment, code, "cpp", 3 if indent == 0 else 4))
     return "\n".join(parts)
 

@@ -94,9 +94,14 @@ def public_lines(text):
         private = (private and not re.match(r"(};| public:)", line)) or line.startswith(" private:")
         if not private and not detail:
             kept.append(line)
-        if detail and re.match(r"}  // namespace (internal|detail)", line):
+        if detail and re.match(r"}($|  // namespace (internal|detail))", line):
             detail = False
     return kept
+
+
+def without_body(code):
+    """A declaration without the initializers of a constructor and without a body of one line."""
+    return re.sub(r"\n? *(: \w+\(.*)?\{ .*\}$|\n? *: \w+\([^\n]*\{\}$", "", code, flags=re.DOTALL)
 
 
 def cpp_name(code):
@@ -115,7 +120,7 @@ def cpp():
             if indent <= 2:
                 parts += [title] if title else []
                 title = ""
-                parts.append(entry(declared, comment, code, "cpp", 3 if indent == 0 else 4))
+                parts.append(entry(declared, comment, without_body(code), "cpp", 3 if indent == 0 else 4))
     return "\n".join(parts)
 
 

@@ -14,7 +14,8 @@ namespace {
 // Of the first launch of the kernel.
 std::string KernelName(const Variant& variant, const CodeSymbol& symbol) {
   for (const ProgramLaunch& launch : variant.launches) {
-    if (launch.code == symbol.kernel) return launch.kernel + " v" + std::to_string(symbol.version);
+    if (launch.code != symbol.kernel) continue;
+    return symbol.version < 0 ? launch.kernel : launch.kernel + " v" + std::to_string(symbol.version);
   }
   return "host program";
 }

@@ -1,6 +1,5 @@
 #include "codegen/backend/compiled_variant.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
@@ -33,17 +32,14 @@ std::vector<std::string> VersionTexts(const host::EmittedKernel::OnDevice& launc
   return texts;
 }
 
-// The functions by offset. Kernel versions are named "k3_v0".
-std::vector<CodeSymbol> CodeSymbols(const std::map<std::string, uint64_t>& functions) {
+// Kernel versions are named "k3_v0", their parts "k3_" and anything else.
+std::vector<CodeSymbol> CodeSymbols(const std::multimap<uint64_t, std::string>& functions) {
   std::vector<CodeSymbol> symbols;
-  for (const auto& [name, offset] : functions) {
+  for (const auto& [offset, name] : functions) {
     CodeSymbol symbol{offset};
-    int end = 0;
-    const bool is_kernel =
-        std::sscanf(name.c_str(), "k%" SCNd32 "_v%" SCNd32 "%n", &symbol.kernel, &symbol.version, &end) == 2;
-    symbols.push_back(is_kernel && static_cast<size_t>(end) == name.size() ? symbol : CodeSymbol{offset});
+    if (std::sscanf(name.c_str(), "k%" SCNd32 "_v%" SCNd32, &symbol.kernel, &symbol.version) == 0) symbol.kernel = -1;
+    symbols.push_back(symbol);
   }
-  std::sort(symbols.begin(), symbols.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   return symbols;
 }
 
@@ -60,7 +56,7 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   variant.image = compiled.image.bytes;
   variant.run_offset = compiled.image.symbols[kRun];
   variant.plan_offset = compiled.image.symbols[kPlan];
-  variant.code_symbols = CodeSymbols(compiled.image.symbols);
+  variant.code_symbols = CodeSymbols(compiled.image.functions);
   variant.shape_cache_slots = host.shape_cache_slots;
   variant.growable_blocks = host.growable_blocks;
   variant.offers_products = host.offers_products;

@@ -120,7 +120,7 @@ struct ProgramCustomCall {
 struct CodeSymbol {
   uint64_t offset = 0;   // in the image; the function ends before the next one's
   int32_t kernel = -1;   // index into Variant::kernel_bytes; -1: a function of the host program
-  int32_t version = -1;  // of the kernel
+  int32_t version = -1;  // of the kernel; -1: a function of several versions
 
   friend bool operator==(const CodeSymbol&, const CodeSymbol&) = default;
 };

@@ -96,19 +96,32 @@ class ImageMemory : public jitlink::JITLinkMemoryManager {
   std::vector<std::byte> image_;
 };
 
-// Keeps whole objects, and replaces the target's default passes: GOT and PLT entries hold absolute addresses.
+// Keeps whole objects, collects their functions, and replaces the target's default passes: GOT and PLT entries hold
+// absolute addresses.
 class PositionIndependence : public orc::ObjectLinkingLayer::Plugin {
  public:
+  explicit PositionIndependence(std::multimap<uint64_t, std::string>* functions) : functions_(functions) {}
+
   void modifyPassConfig(orc::MaterializationResponsibility&, jitlink::LinkGraph&,
                         jitlink::PassConfiguration& config) override {
     config.PrePrunePasses.push_back(jitlink::markAllSymbolsLive);
     config.PostPrunePasses.clear();
     config.PostPrunePasses.push_back(CheckPositionIndependent);
     config.PreFixupPasses.clear();
+    config.PostAllocationPasses.push_back([this](jitlink::LinkGraph& object) {
+      for (const jitlink::Symbol* symbol : object.defined_symbols()) {
+        if (!symbol->isCallable() || !symbol->hasName()) continue;
+        functions_->emplace(symbol->getAddress().getValue() - kBase, symbol->getName().str());
+      }
+      return llvm::Error::success();
+    });
   }
   llvm::Error notifyFailed(orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
   llvm::Error notifyRemovingResources(orc::JITDylib&, orc::ResourceKey) override { return llvm::Error::success(); }
   void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
+
+ private:
+  std::multimap<uint64_t, std::string>* functions_;
 };
 
 // An ORC session whose target need not be this process: nothing that it links runs here.
@@ -119,7 +132,7 @@ class ImageSession {
         dylib_(session_.createBareJITDylib("image")),
         layer_(session_, memory_) {
     session_.setErrorReporter([this](llvm::Error error) { status_.Update(ToStatus(std::move(error), "link")); });
-    layer_.addPlugin(std::make_shared<PositionIndependence>());
+    layer_.addPlugin(std::make_shared<PositionIndependence>(&functions_));
   }
   ~ImageSession() { llvm::cantFail(session_.endSession()); }
 
@@ -149,8 +162,10 @@ class ImageSession {
 
   const std::map<std::string, uint64_t>& symbols() const { return symbols_; }
   std::vector<std::byte> TakeBytes() { return memory_.TakeBytes(); }
+  std::multimap<uint64_t, std::string> TakeFunctions() { return std::move(functions_); }
 
  private:
+  std::multimap<uint64_t, std::string> functions_;
   absl::Status status_;  // outlives the session, which reports to it
   ImageMemory memory_;
   orc::ExecutionSession session_;
@@ -176,11 +191,13 @@ absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBu
   Image image;
   image.bytes = session.TakeBytes();
   for (const std::string& entry : entries) {
-    if (session.symbols().count(entry) == 0) {
+    const auto definition = session.symbols().find(entry);
+    if (definition == session.symbols().end()) {
       return absl::InternalError(absl::StrCat("link: entry ", entry, " is undefined"));
     }
+    image.symbols[entry] = definition->second;
   }
-  image.symbols = session.symbols();
+  image.functions = session.TakeFunctions();
   return image;
 }
 

@@ -36,8 +36,9 @@ uint64_t ModulesEmitted();
 
 // Position-independent code and data of one variant.
 struct Image {
-  std::vector<std::byte> bytes;             // text and rodata; relocatable by plain copying
-  std::map<std::string, uint64_t> symbols;  // offset of each global function
+  std::vector<std::byte> bytes;                    // text and rodata; relocatable by plain copying
+  std::map<std::string, uint64_t> symbols;         // offset of each requested entry
+  std::multimap<uint64_t, std::string> functions;  // names by offset, of all functions
 };
 
 // Links `objects` in their order, with ORC and JITLink, for the architecture of the first. The same objects give the

@@ -6,6 +6,7 @@ import gc
 import inspect
 import multiprocessing
 import os
+import pathlib
 import pickle
 import re
 import signal
@@ -622,6 +623,13 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(executable.counters().pooled_sessions, 1)
         with self.assertRaises(tailor.Error):
             tailor.Runtime(pooled_sessions=2**20)
+
+    def test_perf_maps_name_the_generated_functions(self):
+        path = pathlib.Path(f"/tmp/perf-{os.getpid()}.map")
+        scale().compile("host", runtime=tailor.Runtime(perf_map=True))
+        names = path.read_text()
+        path.unlink()
+        self.assertRegex(names, r"(?m)^[0-9a-f]+ [0-9a-f]+ \w+: host program$")
 
     def test_counters_and_trimming(self):
         executable = scale().compile("host")

@@ -39,7 +39,7 @@ class RuntimeOptions(Options):
                 ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
                 ("product_choice_size", c_uint64), ("cublas_lt", c_int64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("parallel_threads", c_uint64), ("pooled_sessions", c_uint64),
-                ("pooled_bytes", c_uint64)]
+                ("pooled_bytes", c_uint64), ("perf_map", c_int64)]
 
 
 class CustomTensor(Options):

@@ -75,6 +75,7 @@ class Runtime(_handles.Closable):
     included. parallel_threads: the threads of sessions without a number of their own; None: 1.
     pooled_sessions, pooled_bytes: what each executable keeps of the sessions of Executable.run between calls, in number
     (None: 16) and in bytes of all of them (None: no limit).
+    perf_map: loading lists the generated functions in /tmp/perf-<process>.map, for Linux's perf.
 
     Executables keep what they need of their runtime, also if it is closed."""
 
@@ -83,7 +84,7 @@ class Runtime(_handles.Closable):
     def __init__(self, log: Optional[Log] = None, product_provider: Optional[str] = None,
                  product_choice: Optional[str] = None, parallel_for: Optional[ParallelFor] = None,
                  parallel_threads: Optional[SupportsIndex] = None, pooled_sessions: Optional[SupportsIndex] = None,
-                 pooled_bytes: Optional[SupportsIndex] = None) -> None:
+                 pooled_bytes: Optional[SupportsIndex] = None, perf_map: bool = False) -> None:
         """A runtime; see the class."""
         library = _library.runtime()
         options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
@@ -95,6 +96,7 @@ class Runtime(_handles.Closable):
         if product_choice is not None:
             options.product_choice = product_choice.encode()
             options.product_choice_size = len(options.product_choice)
+        options.perf_map = bool(perf_map)
         self._callbacks = Callbacks(parallel_for)
         options.parallel_for = self._callbacks.parallel_for
         for name, limit in (("parallel_threads", parallel_threads), ("pooled_sessions", pooled_sessions),

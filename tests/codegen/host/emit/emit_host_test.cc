@@ -326,12 +326,24 @@ TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
   Build(/*workers=*/1);
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
-  EXPECT_TRUE(runtime_->chunks.empty());
+  EXPECT_THAT(runtime_->chunks, ElementsAre(8, 8));  // one thread takes longer ranges
   schedule_.versions[0].parts->serial = 2;  // the last phase is the caller's
   Build(/*workers=*/3);
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
   EXPECT_THAT(runtime_->chunks, ElementsAre(1));
+}
+
+TEST_F(EmitHostTest, RunsArePolledAfterEachStep) {
+  Build();
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_EQ(runtime_->polls, 0);
+  runtime_->context.interrupt = 1;
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_EQ(runtime_->polls, static_cast<int>(program_.steps.size()));
+  runtime_->ends = true;
+  EXPECT_EQ(Run({2, 2}), 88);
+  EXPECT_EQ(runtime_->polls, static_cast<int>(program_.steps.size()) + 1);
 }
 
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheShapeCache) {

@@ -27,6 +27,10 @@ struct FakeRuntime {
       From(c).chunks.push_back(tasks_per_chunk);
       for (int64_t i = 0; i < count; i += tasks_per_chunk) kernel(args, i, std::min(i + tasks_per_chunk, count), 0);
     };
+    api.poll = [](RtContext* c) {
+      ++From(c).polls;
+      return From(c).ends ? 88 : 0;
+    };
     api.fail = [](RtContext* c, int32_t check, int64_t lhs, int64_t rhs) {
       From(c).failure = {check, lhs, rhs};
       return 100 + check;
@@ -58,7 +62,8 @@ struct FakeRuntime {
   std::vector<int64_t> chunks;
   std::vector<int64_t> failure;
   uint64_t output_bytes = 0;
-  int grown = 0;
+  int grown = 0, polls = 0;
+  bool ends = false;  // polls end the run
   bool refuse_grow = false;
 };
 

@@ -6,7 +6,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/docs"))
-import api_reference  # pylint: disable=wrong-import-position
+import api_reference
 
 TYPES = {
     "cpp": ("Error", "Result", "Tensor", "Runtime", "Executable", "Session", "Outputs", "Dim", "Value", "Graph"),

@@ -33,7 +33,7 @@ def run_python(code, block, namespace):
     try:
         with contextlib.redirect_stdout(printed):
             # Line numbers are those of the page.
-            exec(compile("\n" * (block.line - 1) + code, block.page, "exec"), namespace)  # pylint: disable=exec-used
+            exec(compile("\n" * (block.line - 1) + code, block.page, "exec"), namespace)
     except Exception as error:
         raise Failure(traceback.format_exc()) from error
     return printed.getvalue()
@@ -41,7 +41,7 @@ def run_python(code, block, namespace):
 
 def run_graph_text(code):
     """The text is parsed; what the graph prints is parsed again to the same."""
-    import tailor  # pylint: disable=import-outside-toplevel
+    import tailor
     text = tailor.Graph.parse(code).text
     if tailor.Graph.parse(text).text != text:
         raise Failure(f"the graph prints another text than it was parsed from:\n{text}")
@@ -84,7 +84,7 @@ def main():
     namespace = {"__name__": "__main__"}
     given = GIVEN / (sys.argv[1].replace("/", "_").removesuffix(".md") + ".py")
     if given.exists():
-        exec(compile(given.read_text(), str(given), "exec"), namespace)  # pylint: disable=exec-used
+        exec(compile(given.read_text(), str(given), "exec"), namespace)
     printed = ""
     for number, block in enumerate(pages.blocks(page)):
         if block.not_run or block.generated:

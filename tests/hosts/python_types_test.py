@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/docs"))
-import pages  # pylint: disable=wrong-import-position
+import pages
 
 PACKAGE, EXAMPLES = ROOT / "bindings/python/tailor", ROOT / "bindings/python/examples"
 

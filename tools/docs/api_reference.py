@@ -10,7 +10,9 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 C_HEADERS = ("api/include/tailor/version.h", "api/include/tailor/runtime.h", "api/include/tailor/compiler.h",
              "api/include/tailor/ops.h", "bindings/onnx/include/tailor/onnx.h", "bindings/onednn/tailor/onednn.h")
-CPP_HEADERS = ("result", "span", "tensor", "runtime_object", "executable", "session", "custom_operator", "dim", "value_base", "value", "graph")
+CPP_HEADERS = ("result", "span", "tensor", "runtime_object", "executable", "session", "custom_operator", "dim", "value_base",
+               "value", "graph")
+PYTHON_PARTS = ("_building.py", "_custom.py", "_device.py", "_ops.py")  # what `tailor` has of its own modules
 GO_PACKAGES = (".", "./graph", "./onnx")
 
 
@@ -110,13 +112,16 @@ def cpp_name(code):
     return next((group for group in found.groups() if group), code) if found else code
 
 
+def begins_cpp(line):
+    return re.match(r"[\w\[~]", line) and "namespace" not in line
+
+
 def cpp():
     parts = []
     for name in CPP_HEADERS:
         path = ROOT / f"api/include/tailor/hpp/{name}.hpp"
         title = f"## tailor/hpp/{name}.hpp\n"
-        for indent, declared, comment, code in commented(public_lines(path.read_text()), "//",
-                                                         lambda line: re.match(r"[\w\[~]", line) and "namespace" not in line, cpp_name):
+        for indent, declared, comment, code in commented(public_lines(path.read_text()), "//", begins_cpp, cpp_name):
             if indent <= 2:
                 parts += [title] if title else []
                 title = ""
@@ -125,7 +130,7 @@ def cpp():
 
 
 def rust_name(code):
-    found = re.search(r"\b(?:fn|struct|enum|trait|type|const|mod|macro_rules!) (\w+)", code) or re.search(r"pub (?:use )?([\w:]+)", code)
+    found = re.search(r"\b(?:fn|struct|enum|trait|type|const|mod) (\w+)", code) or re.search(r"pub (?:use )?([\w:]+)", code)
     return found[1] if found else code
 
 
@@ -133,8 +138,8 @@ def rust():
     parts = []
     sources = ROOT / "bindings/rust/tailor/src"
     for path in sorted(sources.rglob("*.rs"), key=lambda path: (path.name != "lib.rs", str(path))):
-        found = list(commented(path.read_text().split("\n#[cfg(test)]")[0].splitlines(), "///", lambda line: line.startswith("pub "),
-                               rust_name))
+        lines = path.read_text().split("\n#[cfg(test)]")[0].splitlines()
+        found = list(commented(lines, "///", lambda line: line.startswith("pub "), rust_name))
         if found:
             parts.append(f"## {path.relative_to(sources).as_posix()}\n")
         for indent, name, comment, code in found:
@@ -154,17 +159,17 @@ def python_entries(node, level, prefix=""):
         name = getattr(item, "name", "")
         if not name or name.startswith("_") and name not in ("__getitem__",):
             continue
-        documentation = ast.get_docstring(item) if isinstance(item, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) else None
-        if documentation is None:
+        is_documented = isinstance(item, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(item)
+        if not is_documented:
             continue
         if isinstance(item, ast.ClassDef):
             bases = ", ".join(ast.unparse(base) for base in item.bases)
-            yield entry(prefix + name, documentation, f"class {name}({bases})" if bases else f"class {name}", "python", level)
+            yield entry(prefix + name, ast.get_docstring(item), f"class {name}({bases})" if bases else f"class {name}", "python", level)
             yield from python_entries(item, level + 1, name + ".")
         else:
             decorators = "".join(f"@{ast.unparse(decorator)}\n" for decorator in item.decorator_list)
             awaits = "async " if isinstance(item, ast.AsyncFunctionDef) else ""
-            yield entry(prefix + name, documentation, decorators + awaits + signature(item), "python", level)
+            yield entry(prefix + name, ast.get_docstring(item), decorators + awaits + signature(item), "python", level)
 
 
 def python():
@@ -172,7 +177,7 @@ def python():
     for path in sorted((ROOT / "bindings/python/tailor").glob("*.py"), key=lambda path: (path.name.startswith("_"), path.name)):
         tree = ast.parse(path.read_text())
         entries = list(python_entries(tree, 3))
-        if entries and (not path.name.startswith("_") or path.name in ("_ops.py", "_building.py", "_custom.py", "_device.py")):
+        if entries and (not path.name.startswith("_") or path.name in PYTHON_PARTS):
             module = "tailor" if path.name.startswith("_") else f"tailor.{path.stem}"
             parts += [f"## {module}\n", as_text(ast.get_docstring(tree) or "") + "\n", *entries]
     return "\n".join(parts)
@@ -184,8 +189,8 @@ def go():
         return "Go is not installed on the machine that built this site.\n"
     parts = []
     for package in GO_PACKAGES:
-        text = subprocess.run([program, "doc", "-all", package], cwd=ROOT / "bindings/go", text=True, capture_output=True, check=True,
-                              ).stdout
+        text = subprocess.run([program, "doc", "-all", package], cwd=ROOT / "bindings/go", text=True, capture_output=True,
+                              check=True).stdout
         parts.append(f"## {text.split(maxsplit=2)[1]}\n\n```text\n{text.rstrip()}\n```\n")
     return "\n".join(parts)
 

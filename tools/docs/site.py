@@ -10,7 +10,7 @@ import sys
 from mkdocs.structure.files import File
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import api_reference  # pylint: disable=wrong-import-position
+import api_reference
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?!\w+:|#)([^()\s#]+)(#[^()\s]*)?\)")

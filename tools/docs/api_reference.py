@@ -164,7 +164,8 @@ def python_entries(node, level, prefix=""):
             continue
         if isinstance(item, ast.ClassDef):
             bases = ", ".join(ast.unparse(base) for base in item.bases)
-            yield entry(prefix + name, ast.get_docstring(item), f"class {name}({bases})" if bases else f"class {name}", "python", level)
+            code = f"class {name}({bases})" if bases else f"class {name}"
+            yield entry(prefix + name, ast.get_docstring(item), code, "python", level)
             yield from python_entries(item, level + 1, name + ".")
         else:
             decorators = "".join(f"@{ast.unparse(decorator)}\n" for decorator in item.decorator_list)

@@ -53,7 +53,7 @@ tailor_host_test(cpp_same_bytes_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SO
   $<TARGET_FILE:cpp_same_bytes>)
 set_property(TEST cpp_same_bytes_test APPEND PROPERTY ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python)
 
-# The examples, which docs/hosts.md shows.
+# The examples, parts of which the docs show.
 function(tailor_cpp_example name)
   tailor_cpp_program(cpp_${name} 17 SOURCES ${PROJECT_SOURCE_DIR}/bindings/cpp/examples/${name}.cc LIBS ${ARGN})
 endfunction()
@@ -70,4 +70,3 @@ tailor_host_test(cpp_custom_operator COMMAND cpp_custom_operator)
 set_tests_properties(cpp_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION "N = 2: 2\nN = 5: 2 6 10\n")
 tailor_cpp_example(compile_onnx tailor_onnx tailor tailor_runtime)
 tailor_onnx_example(cpp_compile_onnx "^1 2 3 4 1 2 3 4 ")
-add_test(NAME cpp_docs_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cpp_docs_test.py ${PROJECT_SOURCE_DIR})

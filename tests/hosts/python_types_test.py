@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import textwrap
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/docs"))
+import pages
+
 PACKAGE, EXAMPLES = ROOT / "bindings/python/tailor", ROOT / "bindings/python/examples"
 
 # What a doc's code uses and another program would have.
@@ -52,15 +54,6 @@ if graph.compile(threads="two"):  # E
 """
 
 
-def blocks(text):
-    """The Python code of a doc: fenced, or indented and beginning with an import of tailor."""
-    found = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.MULTILINE):
-        if re.search(r"^    import .*tailor", block, re.MULTILINE):
-            found.append(textwrap.dedent(block))
-    return found
-
-
 class TypesTest(unittest.TestCase):
     maxDiff = None
 
@@ -75,13 +68,13 @@ class TypesTest(unittest.TestCase):
                               env={"MYPYPATH": f"{PACKAGE.parent}:{EXAMPLES}", "PATH": "/usr/bin:/bin"})
 
     def test_package_examples_and_docs(self):
-        names = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
         with tempfile.TemporaryDirectory() as folder:
             files = []
-            for path in names:
-                for i, block in enumerate(blocks(path.read_text())):
-                    files.append(pathlib.Path(folder) / f"{re.sub('[^a-z]', '_', path.stem.lower())}_{i}.py")
-                    files[-1].write_text(GIVEN.get(path.name, "") + block)
+            for page in pages.pages():
+                code = [block.code for block in pages.blocks(page) if block.language == "python"]  # they share variables
+                if code:
+                    files.append(pathlib.Path(folder) / (re.sub("[^a-z]", "_", pages.name_of(page).lower()) + ".py"))
+                    files[-1].write_text(GIVEN.get(page.name, "") + "".join(code))
             self.assertGreaterEqual(len(files), 5)
             files.append(pathlib.Path(folder) / "user.py")
             files[-1].write_text(USER)

@@ -141,14 +141,14 @@ std::string ReferenceText(const std::vector<CommandEntry>& table) {
   std::string text;
   for (const CommandEntry& entry : table) {
     if (entry.name.empty()) continue;
-    text += "### tailor " + entry.name + "\n\n" + entry.summary + ".\n\n    " + entry.Usage() + "\n\n";
+    text += "### tailor " + entry.name + "\n\n" + entry.summary + ".\n\n```text\n" + entry.Usage() + "\n```\n\n";
     if (!entry.details.empty()) text += entry.details + "\n\n";
     text += "| option | what |\n|---|---|\n";
     for (const OptionEntry& option : entry.options) {
       text += "| `" + Cell(Form(option)) + "` | " + Cell(FullText(option)) + " |\n";
     }
     text += "\n";
-    if (!entry.examples.empty()) text += "    " + Joined(entry.examples, "\n    ") + "\n\n";
+    if (!entry.examples.empty()) text += "```sh\n" + Joined(entry.examples, "\n") + "\n```\n\n";
   }
   return text;
 }

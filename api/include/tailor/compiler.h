@@ -427,7 +427,7 @@ typedef struct tailor_compile_options {
   int64_t allow_tf32;
   /* Limit in bytes on the memory for compiling, beyond the graph's own constants; 0: no limit. Fewer threads are used
    * where that meets the limit. If one thread needs more, RESOURCE_EXHAUSTED with the estimate, before LLVM starts. The
-   * estimate is above the measured use of sample models (docs/hosts.md); only `isolated` makes the limit exact. */
+   * estimate is above the measured use of sample models (docs/compiling.md); only `isolated` makes the limit exact. */
   uint64_t memory_limit;
   /* 1: compile in a process of its own, tailor-compile-worker, which has a copy of the constants. The bytes are the
    * same. The system then enforces memory_limit exactly. Exhausted memory, in the system or beyond the limit, is

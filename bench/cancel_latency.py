@@ -3,7 +3,7 @@
 Usage: PYTHONPATH=bindings/python python bench/cancel_latency.py [--threads N] [--repeat N] [CASE...]
 
 One line per graph: the time of a whole run, and the median and maximum of the latencies of runs cancelled at many
-moments. The last four are single tasks, which are not interrupted (docs/decisions/runs-are-polled.md).
+moments. The last two are single tasks, which are not interrupted (docs/decisions/runs-are-polled.md).
 """
 import argparse
 import statistics

@@ -65,6 +65,7 @@ tailor_cpp_example(run_artifact tailor_runtime)
 tailor_host_test(cpp_run_artifact COMMAND cpp_run_artifact ${artifact} 2)
 set_tests_properties(cpp_run_artifact PROPERTIES PASS_REGULAR_EXPRESSION
   "input  x f32\\[B, 4\\]\n.*first output \\[2, 4\\]: 1.5 2.5 3.5 4.5 1.5 2.5 3.5 4.5\n")
+tailor_cpp_program(cpp_encoder 17 SOURCES ${PROJECT_SOURCE_DIR}/examples/hosts/encoder.cc LIBS tailor_runtime)
 tailor_cpp_example(custom_operator tailor tailor_runtime)
 tailor_host_test(cpp_custom_operator COMMAND cpp_custom_operator)
 set_tests_properties(cpp_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION "N = 2: 2\nN = 5: 2 6 10\n")

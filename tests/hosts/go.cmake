@@ -9,6 +9,7 @@ if(NOT TAILOR_GO)
 endif()
 set(module ${PROJECT_SOURCE_DIR}/bindings/go)
 set(service ${PROJECT_SOURCE_DIR}/examples/service)
+set(host ${PROJECT_SOURCE_DIR}/examples/hosts/go)
 set(includes -I${PROJECT_SOURCE_DIR}/api/include -I${PROJECT_SOURCE_DIR}/bindings/onnx/include)
 list(JOIN includes " " includes)
 file(GLOB go_sources CONFIGURE_DEPENDS ${module}/*.go)
@@ -46,7 +47,8 @@ function(tailor_go_test name)
   tailor_host_test(${name} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/${name} ${arg_ARGUMENTS})
 endfunction()
 tailor_go_test(go_test PACKAGE .)
-tailor_go_test(go_graph_test PACKAGE ./graph DEPENDS ${go_graph_sources} go_test tailor)
+tailor_go(go_encoder VERB build PACKAGE . IN ${host} DEPENDS ${host}/encoder.go ${host}/go.mod go_test)
+tailor_go_test(go_graph_test PACKAGE ./graph DEPENDS ${go_graph_sources} go_encoder tailor)
 # On the GPU that the emulator plays, where tests ask for one.
 set_property(TEST go_graph_test APPEND PROPERTY ENVIRONMENT TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>)
 set(onnx_sources ${go_graph_sources} ${go_onnx_sources} tailor tailor_onnx)
@@ -76,7 +78,7 @@ tailor_go_test(go_service_race_test RACE ARGUMENTS -test.run=Alone|Reloads|Clien
   DEPENDS ${onnx_sources} ${go_service_sources} go_graph_race_test)
 
 add_test(NAME go_vet COMMAND ${CMAKE_COMMAND} -E env ${go_environment}
-  sh -c "${TAILOR_GO} vet ./... && cd ${service} && ${TAILOR_GO} vet ./..." WORKING_DIRECTORY ${module})
+  sh -c "${TAILOR_GO} vet ./... && cd ${service} && ${TAILOR_GO} vet ./... && cd ${host} && ${TAILOR_GO} vet ./..." WORKING_DIRECTORY ${module})
 # The module from a proxy of files, vendored, and static.
 if(TARGET tailor_runtime_static)
   set(static ${CMAKE_BINARY_DIR}/lib/libtailor_runtime.a)

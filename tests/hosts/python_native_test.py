@@ -484,6 +484,30 @@ class CancelTest(unittest.TestCase):
             call()
         self.assertEqual(caught.exception.code, code)
 
+    def test_a_failed_run_does_not_keep_its_session(self):
+        def failing(options, *inputs):
+            with executable.session(**options) as session, self.assertRaises((tailor.Error, ZeroDivisionError)):
+                session.run(*inputs)
+
+        async def cancelled():
+            with executable.session() as session:
+                task = asyncio.create_task(session.run_async(np.array(0)))
+                await asyncio.sleep(0.01)
+                task.cancel()
+                await asyncio.wait([task])
+
+        executable = endless()
+        gc.collect()
+        gc.disable()
+        try:
+            failing({"timeout": 0.01}, np.array(0))
+            failing({}, np.array([1.5]))
+            failing({"trace_events": lambda event: 1 / 0}, np.array(2**62 - 1))
+            asyncio.run(cancelled())
+            self.assertEqual(executable.counters().sessions, 0)
+        finally:
+            gc.enable()
+
     def test_another_thread_cancels(self):
         session, t = endless().session(), np.array(0)
         timer = threading.Timer(0.05, session.cancel)

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tests/docs"))
 import pages
 
 PACKAGE, EXAMPLES = ROOT / "bindings/python/tailor", ROOT / "bindings/python/examples"
+HOSTS = ROOT / "examples/hosts"
 
 # What a doc's code uses and another program would have.
 GIVEN = {"onnx.md": "import numpy as np\nids = mask = np.zeros((1, 4), np.int64)\n"}
@@ -65,7 +66,7 @@ class TypesTest(unittest.TestCase):
     def check(self, *files, folder=ROOT):
         return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--no-error-summary",
                                "--cache-dir", "/dev/null", *map(str, files)], capture_output=True, text=True, cwd=folder,
-                              env={"MYPYPATH": f"{PACKAGE.parent}:{EXAMPLES}", "PATH": "/usr/bin:/bin"})
+                              env={"MYPYPATH": f"{PACKAGE.parent}:{EXAMPLES}:{HOSTS}", "PATH": "/usr/bin:/bin"})
 
     def test_package_examples_and_docs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +80,7 @@ class TypesTest(unittest.TestCase):
             files.append(pathlib.Path(folder) / "user.py")
             files[-1].write_text(USER)
             done = self.check("-p", "tailor", "-p", "minilm", *(part for file in files for part in ("-m", file.stem)),
-                              "-m", "sentence_encoder", folder=folder)
+                              "-m", "sentence_encoder", "-m", "encoder", "-m", "hosts", folder=folder)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_mistakes_are_found(self):

@@ -4,7 +4,7 @@ find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_CARGO cargo PATHS /usr/bin NO_DEFAULT_PATH)
 set(rust_tests rust_test rust_run_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
   rust_onnx_test rust_mistakes_test rust_compile_fail_test)
-set(rust_examples rust_compile_onnx rust_custom_operator rust_thread_pool)
+set(rust_examples rust_compile_onnx rust_custom_operator rust_thread_pool rust_encoder)
 # The declarations of tailor-sys are those of the C headers.
 add_test(NAME rust_sys_test COMMAND ${TAILOR_PYTHON} ${PROJECT_SOURCE_DIR}/bindings/rust/tailor-sys/generate.py --check)
 if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC OR NOT TAILOR_CARGO)
@@ -64,9 +64,12 @@ tailor_host_test(rust_docs_test COMMAND ${TAILOR_RUSTDOC} --test --edition 2021 
   --extern tailor=${CMAKE_CURRENT_BINARY_DIR}/rust_onnx/libtailor.rlib
   --extern tailor_sys=${CMAKE_CURRENT_BINARY_DIR}/rust_onnx/libtailor_sys.rlib
   -L native=${libraries} -C linker=${CMAKE_C_COMPILER} ${rust}/tailor/src/lib.rs)
-# tailor_rust_example(<name> <crates>): the program rust_<name>.
+# tailor_rust_example(<name> <crates> [<folder>]): the program rust_<name>.
 function(tailor_rust_example name crates)
   set(example ${rust}/tailor/examples/${name}.rs)
+  if(ARGN)
+    set(example ${ARGN}/${name}.rs)
+  endif()
   add_custom_command(OUTPUT rust_${name}
     COMMAND ${TAILOR_RUSTC} ${flags} ${example} -L ${crates} --extern tailor=${crates}/libtailor.rlib -o rust_${name}
     DEPENDS ${example} ${crates}/libtailor.rlib)
@@ -80,4 +83,5 @@ set_tests_properties(rust_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION
 tailor_rust_example(thread_pool rust_graph)
 tailor_host_test(rust_thread_pool COMMAND ${CMAKE_CURRENT_BINARY_DIR}/rust_thread_pool)
 set_tests_properties(rust_thread_pool PROPERTIES PASS_REGULAR_EXPRESSION "^\\[256.0, 256000.0, 1280000.0\\]\n$")
+tailor_rust_example(encoder rust ${PROJECT_SOURCE_DIR}/examples/hosts)
 add_custom_target(rust_host ALL DEPENDS ${rust_tests} ${rust_examples})

@@ -373,7 +373,10 @@ def check(status: Any) -> None:
                       text(library.tailor_status_node(status)))
     finally:
         library.tailor_status_release(status)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # a cycle with its traceback would keep the callers' sessions and arrays until the garbage collector runs
 
 
 def text(data: bytes) -> str:

@@ -298,7 +298,10 @@ class Executable(_handles.Closable):
         failure = program.failures.take()
         check(status)
         if failure:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # as in check
         return [given(array) for array in outputs]
 
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:

@@ -236,7 +236,10 @@ class Session(_handles.Closable):
         failure = self._callbacks.failures.take() or self._program.failures.take()
         check(status)
         if failure:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # as in _library.check
 
     def _copied(self, index: int, tensor: Any, handle: _handles.Handle) -> Any:
         view = self._view(index, tensor, handle)

@@ -16,7 +16,7 @@ CMAKE, BUILD, CC, CXX = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.ar
 del sys.argv[1:5]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 ROOT = CONSUMER.parents[2]
-COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev")
+COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev", "python")
 LIBRARIES = ("libtailor_runtime.so", "libtailor.so", "libtailor_onnx.so")
 LIB = re.search(r"^CMAKE_INSTALL_LIBDIR:PATH=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M).group(1)
 VERSION_H = (ROOT / "api/include/tailor/version.h").read_text()
@@ -154,7 +154,10 @@ class InstallTest(unittest.TestCase):
         def name(library):
             return [f"{LIB}/{library}.{ABI}", f"{LIB}/{library}.{ABI}.{VERSION}"]
 
+        package = ROOT / "bindings/python/tailor"
         wanted = {
+            "python": ("python3-tailor", [f"lib/python3/dist-packages/tailor/{path.name}"
+                                          for path in (*package.glob("*.py"), package / "py.typed")]),
             "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
             "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
             "onnx": ("tailor-onnx", name("libtailor_onnx.so")),

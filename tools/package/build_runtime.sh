@@ -19,6 +19,6 @@ archive=$(find /usr/lib -name libsodium.a -print -quit)
 
 cmake --preset release -S "$root" -B "$folder" --toolchain "$root/tools/package/zig.cmake" \
   -DTAILOR_ZIG_PYTHON="$python" -DTAILOR_ZIG_TARGET="$target" -DTAILOR_COMPILER=OFF -DTAILOR_TESTS=OFF \
-  -DCMAKE_CXX_FLAGS="-isystem $include" -DCMAKE_SHARED_LINKER_FLAGS=-s \
+  -DCMAKE_CXX_FLAGS="-isystem $include" -DCMAKE_SHARED_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON \
   -DTAILOR_SODIUM_INCLUDE="$include" -DTAILOR_SODIUM_ARCHIVE="$archive" >"$folder/cmake.log" 2>&1 || { cat "$folder/cmake.log"; exit 1; }
 ninja -C "$folder" -j"$(nproc)" tailor_runtime

@@ -32,8 +32,8 @@ endfunction()
 if(TAILOR_COMPILER)
   tailor_install_program(tailor_compile_worker compiler ${CMAKE_INSTALL_LIBEXECDIR}/tailor)
   tailor_install_program(tailor_tool cli ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT cli)  # man pages, completion
 endif()
-install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT cli)  # man pages, completion
 
 # The Python package, where Debian's Python looks for it. Wheels have it too (tools/build_wheel.py).
 install(DIRECTORY bindings/python/tailor DESTINATION lib/python3/dist-packages COMPONENT python
@@ -81,9 +81,11 @@ function(tailor_install_licenses component name)
   endforeach()
 endfunction()
 tailor_install_licenses(runtime tailor-runtime libsodium-dev libflatbuffers-dev)
-tailor_install_licenses(compiler tailor llvm-19-dev libabsl-dev libsodium-dev libflatbuffers-dev)
-tailor_install_licenses(onnx tailor-onnx libprotozero-dev)
-tailor_install_licenses(cli tailor-cli libcli11-dev nlohmann-json3-dev libabsl-dev)
+if(TAILOR_COMPILER)
+  tailor_install_licenses(compiler tailor llvm-19-dev libabsl-dev libsodium-dev libflatbuffers-dev)
+  tailor_install_licenses(onnx tailor-onnx libprotozero-dev)
+  tailor_install_licenses(cli tailor-cli libcli11-dev nlohmann-json3-dev libabsl-dev)
+endif()
 tailor_install_licenses(dev tailor-dev libsodium-dev libflatbuffers-dev)
 tailor_install_licenses(python python3-tailor)
 if(TARGET tailor_onednn)

@@ -1,4 +1,4 @@
-# cmake --install: components runtime, compiler, onnx, onednn (where it is built), cli, dev. Any of them may be installed
+# cmake --install: components runtime, compiler, onnx, onednn (where it is built), cli, dev, python. Any of them may be installed
 # alone, and the prefix may be moved afterwards: libraries find each other, and programs find libraries, by $ORIGIN.
 include(CMakePackageConfigHelpers)
 set(packages ${CMAKE_INSTALL_LIBDIR}/cmake/Tailor)
@@ -14,8 +14,10 @@ function(tailor_install_library target component dev name)
   install(EXPORT Tailor_${name} NAMESPACE Tailor:: DESTINATION ${packages} COMPONENT ${dev})
 endfunction()
 tailor_install_library(tailor_runtime runtime dev runtime)
-tailor_install_library(tailor compiler dev compiler)
-tailor_install_library(tailor_onnx onnx dev onnx)
+if(TAILOR_COMPILER)
+  tailor_install_library(tailor compiler dev compiler)
+  tailor_install_library(tailor_onnx onnx dev onnx)
+endif()
 if(TARGET tailor_onednn)  # whole: dev must not need oneDNN
   tailor_install_library(tailor_onednn onednn onednn onednn)
   install(FILES bindings/onednn/tailor/onednn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tailor COMPONENT onednn)
@@ -27,9 +29,15 @@ function(tailor_install_program target component folder)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
   install(TARGETS ${target} RUNTIME DESTINATION ${folder} COMPONENT ${component})
 endfunction()
-tailor_install_program(tailor_compile_worker compiler ${CMAKE_INSTALL_LIBEXECDIR}/tailor)
-tailor_install_program(tailor_tool cli ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT cli)  # man pages, completion
+if(TAILOR_COMPILER)
+  tailor_install_program(tailor_compile_worker compiler ${CMAKE_INSTALL_LIBEXECDIR}/tailor)
+  tailor_install_program(tailor_tool cli ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT cli)  # man pages, completion
+endif()
+
+# The Python package, where Debian's Python looks for it. Wheels have it too (tools/build_wheel.py).
+install(DIRECTORY bindings/python/tailor DESTINATION lib/python3/dist-packages COMPONENT python
+  FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 
 # Headers, the static runtime, CMake and pkg-config packages, examples.
 install(DIRECTORY api/include/tailor bindings/onnx/include/tailor DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
@@ -50,8 +58,10 @@ function(tailor_pkg_config name description requires libraries)
   install(FILES ${CMAKE_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 tailor_pkg_config(tailor-runtime "Runs programs that the Tailor compiler saved" "" "-L\${libdir} -ltailor_runtime")
-tailor_pkg_config(tailor "Compiles tensor graphs over symbolic shapes" tailor-runtime "-L\${libdir} -ltailor")
-tailor_pkg_config(tailor-onnx "ONNX models as graphs of the Tailor compiler" tailor "-L\${libdir} -ltailor_onnx")
+if(TAILOR_COMPILER)
+  tailor_pkg_config(tailor "Compiles tensor graphs over symbolic shapes" tailor-runtime "-L\${libdir} -ltailor")
+  tailor_pkg_config(tailor-onnx "ONNX models as graphs of the Tailor compiler" tailor "-L\${libdir} -ltailor_onnx")
+endif()
 if(TARGET tailor_runtime_static)
   tailor_pkg_config(tailor-runtime-static "The Tailor runtime, linked into the program" ""
     "\${libdir}/libtailor_runtime.a -lstdc++ -lm -pthread -ldl")
@@ -71,17 +81,20 @@ function(tailor_install_licenses component name)
   endforeach()
 endfunction()
 tailor_install_licenses(runtime tailor-runtime libsodium-dev libflatbuffers-dev)
-tailor_install_licenses(compiler tailor llvm-19-dev libabsl-dev libsodium-dev libflatbuffers-dev)
-tailor_install_licenses(onnx tailor-onnx libprotozero-dev)
-tailor_install_licenses(cli tailor-cli libcli11-dev nlohmann-json3-dev libabsl-dev)
+if(TAILOR_COMPILER)
+  tailor_install_licenses(compiler tailor llvm-19-dev libabsl-dev libsodium-dev libflatbuffers-dev)
+  tailor_install_licenses(onnx tailor-onnx libprotozero-dev)
+  tailor_install_licenses(cli tailor-cli libcli11-dev nlohmann-json3-dev libabsl-dev)
+endif()
 tailor_install_licenses(dev tailor-dev libsodium-dev libflatbuffers-dev)
+tailor_install_licenses(python python3-tailor)
 if(TARGET tailor_onednn)
   tailor_install_licenses(onednn tailor-onednn)
 endif()
 
 # All that is installed: cmake --build . --target tailor_installed.
-add_custom_target(tailor_installed DEPENDS tailor_runtime tailor tailor_compile_worker tailor_onnx tailor_tool tool_texts)
-foreach(target tailor_runtime_static tailor_onednn)
+add_custom_target(tailor_installed DEPENDS tailor_runtime)
+foreach(target tailor_runtime_static tailor tailor_compile_worker tailor_onnx tailor_tool tool_texts tailor_onednn)
   if(TARGET ${target})
     add_dependencies(tailor_installed ${target})
   endif()

@@ -12,7 +12,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/same_times.cmake)
 
-set(CPACK_COMPONENTS_ALL runtime compiler onnx cli dev)
+set(CPACK_COMPONENTS_ALL runtime compiler onnx cli dev python)
 if(TARGET tailor_onednn)
   list(APPEND CPACK_COMPONENTS_ALL onednn)
 endif()
@@ -21,6 +21,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_CLI_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -60,4 +61,12 @@ tailor_deb(cli tailor-cli "tailor-onnx;tailor;tailor-runtime"
   "The command line tool: compiles models and graph texts, runs and describes saved programs.")
 tailor_deb(dev tailor-dev "tailor-onnx;tailor;tailor-runtime"
   "For programs that use Tailor: headers, the static runtime, CMake and pkg-config packages, examples in C.")
+tailor_deb(python python3-tailor "tailor-runtime"
+  "The Python binding: loads and runs saved programs; with the package tailor it builds and compiles graphs, with
+ tailor-onnx it loads ONNX models.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+string(APPEND CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS ", python3 (>= 3.9), python3-numpy (>= 1:1.21)")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "tailor-onnx (= ${PROJECT_VERSION}-${release})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_CURRENT_LIST_DIR}/python/postinst ${CMAKE_CURRENT_LIST_DIR}/python/prerm)
 include(CPack)

@@ -97,12 +97,18 @@ def soname(library: pathlib.Path) -> str:
     return library.name
 
 
+def find_library(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """libNAME.so, or where only programs are meant to run, libNAME.so.1."""
+    for library in [folder / f"lib{name}.so", *sorted(folder.glob(f"lib{name}.so.*"))]:
+        if library.exists():
+            return library
+    raise SystemExit(f"{folder / f'lib{name}.so'} does not exist: build the libraries first")
+
+
 def add_libraries(wheel: Wheel, folder: pathlib.Path, names: list[str]) -> None:
     """Adds libraries to the package's lib folder, under their SONAMEs."""
     for name in names:
-        library = folder / f"lib{name}.so"
-        if not library.exists():
-            raise SystemExit(f"{library} does not exist: build the libraries first")
+        library = find_library(folder, name)
         wheel.add(f"tailor/lib/{soname(library)}", library, True)
 
 
@@ -131,7 +137,7 @@ def compiler_wheel(options: argparse.Namespace) -> Wheel:
 
 def library_version(folder: pathlib.Path) -> str:
     """The version that the runtime library states."""
-    library = ctypes.CDLL(str(folder / "libtailor_runtime.so"))
+    library = ctypes.CDLL(str(find_library(folder, "tailor_runtime")))
     library.tailor_version.restype = ctypes.c_char_p
     version: bytes = library.tailor_version()
     return version.decode()

@@ -16,7 +16,7 @@ CMAKE, BUILD, CC, CXX = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.ar
 del sys.argv[1:5]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 ROOT = CONSUMER.parents[2]
-COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev")
+COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev", "python")
 LIBRARIES = ("libtailor_runtime.so", "libtailor.so", "libtailor_onnx.so")
 LIB = re.search(r"^CMAKE_INSTALL_LIBDIR:PATH=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M).group(1)
 VERSION_H = (ROOT / "api/include/tailor/version.h").read_text()
@@ -137,6 +137,21 @@ class InstallTest(unittest.TestCase):
             self.assertTrue(names)
             self.assertEqual([name for name in names if not name.endswith(f"@@TAILOR_{ABI}")], [], library)
 
+    @unittest.skipUnless('VERSION_ID="12"' in pathlib.Path("/etc/os-release").read_text(), "wheels are made on Debian 12")
+    def test_libraries_ask_for_no_newer_system_than_the_wheel_says(self):
+        for library in LIBRARIES:
+            versions = output("readelf", "-VW", self.lib / f"{library}.{ABI}")
+            self.assertLessEqual(max(map(int, re.findall(r"GLIBC_2\.(\d+)", versions))), 34, library)
+            self.assertLessEqual(max(map(int, re.findall(r"GLIBCXX_3\.4\.(\d+)", versions))), 29, library)
+
+    def test_the_runtime_alone_needs_no_compiler_of_tensors(self):
+        folder = self.folder / "runtime_alone"
+        output(CMAKE, "-S", ROOT, "-B", folder, "-G", "Ninja", "-DTAILOR_COMPILER=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON",
+               "-DCMAKE_DISABLE_FIND_PACKAGE_absl=ON", f"-DCMAKE_CXX_COMPILER={CXX}")
+        steps = output("ninja", "-C", folder, "-t", "commands", "tailor_installed")
+        self.assertIn("libtailor_runtime.so", steps)
+        self.assertNotIn("tailor_graph", steps)
+
     def test_programs_find_the_libraries(self):
         self.assertRegex(output(self.prefix / "bin/tailor", "inspect", self.artifact()), r"x.*\[B, 4\]")
         for program in ("bin/tailor", "libexec/tailor/tailor-compile-worker"):
@@ -154,7 +169,10 @@ class InstallTest(unittest.TestCase):
         def name(library):
             return [f"{LIB}/{library}.{ABI}", f"{LIB}/{library}.{ABI}.{VERSION}"]
 
+        package = ROOT / "bindings/python/tailor"
         wanted = {
+            "python": ("python3-tailor", [f"lib/python3/dist-packages/tailor/{path.name}"
+                                          for path in (*package.glob("*.py"), package / "py.typed")]),
             "runtime": ("tailor-runtime", name("libtailor_runtime.so")),
             "compiler": ("tailor", [*name("libtailor.so"), "libexec/tailor/tailor-compile-worker"]),
             "onnx": ("tailor-onnx", name("libtailor_onnx.so")),

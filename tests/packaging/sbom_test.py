@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools/package/sbom.py"
 CONTROL = """Package: tailor-runtime
@@ -35,6 +36,7 @@ class SbomTest(unittest.TestCase):
             subprocess.run([sys.executable, "-B", SCRIPT, package], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
             cls.texts.append((folder / "tailor-runtime_0.1.0.spdx.json").read_text())
         cls.document = json.loads(cls.texts[0])
+        cls.folder = folder
 
     def test_the_same_bytes(self):
         self.assertEqual(self.texts[0], self.texts[1])
@@ -54,6 +56,20 @@ class SbomTest(unittest.TestCase):
                              relations)
         elements = {package["SPDXID"] for package in self.document["packages"]}
         self.assertLessEqual({element for kind, element in relations}, elements)
+
+    def test_a_wheel(self):
+        path = self.folder / "tailor_runtime-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.writestr("tailor/__init__.py", "a")
+            wheel.writestr("tailor_runtime-0.1.0.dist-info/METADATA",
+                           "Name: tailor-runtime\nVersion: 0.1.0\nRequires-Dist: numpy>=1.21\n")
+        subprocess.run([sys.executable, "-B", SCRIPT, path], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
+        document = json.loads(path.with_suffix(".spdx.json").read_text())
+        relations = {(relation["relationshipType"], relation["relatedSpdxElement"]) for relation in document["relationships"]}
+        self.assertLessEqual({("STATIC_LINK", "SPDXRef-Package-libsodium-dev"), ("STATIC_LINK", "SPDXRef-Package-libc--"),
+                              ("DEPENDS_ON", "SPDXRef-Package-numpy"), ("DESCRIBES", "SPDXRef-Package-tailor-runtime")}, relations)
+        self.assertEqual({package["name"]: package["versionInfo"] for package in document["packages"]}["numpy"], ">=1.21")
+        self.assertEqual(document["files"][0]["checksums"][1]["checksumValue"], hashlib.sha256(b"a").hexdigest())
 
 
 if __name__ == "__main__":

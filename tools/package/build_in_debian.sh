@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./dev package of the last commit inside another Debian: build_in_debian.sh SUITE FOLDER; packages in FOLDER/SUITE.packages
+# ./dev package --debs of the last commit inside another Debian: build_in_debian.sh SUITE FOLDER; packages in FOLDER/SUITE.packages
 #
 # FOLDER keeps the system with its compilers between calls, and the build.
 set -euo pipefail
@@ -15,7 +15,7 @@ builder=$folder/$suite.builder
 mkdir -p "$builder/root/tailor"
 find "$builder/root/tailor" -mindepth 1 -maxdepth 1 ! -name build-package -exec rm -rf {} +
 git -C "$root" archive HEAD | tar -x -C "$builder/root/tailor"
-note "$suite: ./dev package"
-within "$builder" 'cd tailor; ./dev package'
+note "$suite: ./dev package --debs"
+within "$builder" 'cd tailor; ./dev package --debs'
 rm -rf "$folder/$suite.packages"
 cp -a "$builder/root/tailor/build-package/packages" "$folder/$suite.packages"

@@ -10,8 +10,8 @@ absent() { if "$@"; then echo "should not be there: $*" >&2; exit 1; fi; }
 seconds() { before=$(date +%s%N); "$@"; echo "$(( ($(date +%s%N) - before) / 1000000 )) ms: $1 $2"; }
 get() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
 '
-within() {  # $1: a system, $2: commands
-  chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+within() {  # $1: a system, $2: commands; /proc is mounted for them alone, since $ORIGIN of programs needs it
+  unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
     DEBCONF_NOWARNINGS=yes LC_ALL=C sh -c "$prelude$2"
 }
 

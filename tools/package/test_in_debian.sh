@@ -13,9 +13,10 @@ developer=$folder/$suite.developer host=$folder/$suite.host
 fresh() {  # $1: an empty system, with the packages and files to use them on
   copy_of "$plain" "$1"
   cp "$packages"/*.deb "$root/tests/packaging/consumer/installed.c" "$root/tests/models/exported/classical_mlp.onnx" "$1/root/"
+  cp -r "$root/bindings/python/examples/minilm" "$root/README.md" "$root/tools/package/try_python.py" "$1/root/"
 }
 
-note "$suite: all packages; C programs by pkg-config; the command line tool"
+note "$suite: all of C; C programs by pkg-config; the command line tool"
 fresh "$developer"
 within "$developer" '
   get gcc libc6-dev pkg-config
@@ -30,6 +31,19 @@ within "$developer" '
   seconds tailor compile classical_mlp.onnx -o mlp.tlr
   tailor inspect mlp.tlr | head -n 3' | tee "$folder/$suite.output"
 grep -qx 'B = 2: last row 0.250 0.250 0.250 0.250' "$folder/$suite.output"
+
+note "$suite: python3-tailor; from apt install to the README's first result"
+fresh "$host"
+within "$host" '
+  get python3 python3-numpy
+  sed -n "/^\`\`\`python$/,/^\`\`\`$/p" README.md | grep -v "^\`" >example.py
+  seconds get ./*.deb
+  seconds python3 example.py
+  python3 try_python.py compile scale.tlr
+  apt-get remove -y -qq -o Dpkg::Use-Pty=0 tailor >/dev/null
+  absent dpkg -s tailor-onnx 2>/dev/null
+  python3 try_python.py run scale.tlr
+  apt-get purge -y -qq -o Dpkg::Use-Pty=0 python3-tailor "tailor*" >/dev/null; absent sh -c "find /usr /etc -name \"*tailor*\" | grep ."'
 
 note "$suite: tailor-runtime alone, without Python, compiler and headers"
 fresh "$host"

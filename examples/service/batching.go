@@ -33,7 +33,7 @@ func (m *Model) chooseBatching() error {
 	b, err := m.findBatching()
 	if err != nil {
 		if m.config.BatchSymbol != "" && m.config.BatchSymbol != "none" || m.config.Pad != "" {
-			return err
+			return fmt.Errorf("requests cannot be joined as asked: %w", err)
 		}
 		m.reason = err.Error()
 		return nil
@@ -74,7 +74,7 @@ func (m *Model) findBatching() (*batching, error) {
 	}
 	info, found := m.symbol(symbol)
 	if !found {
-		return nil, fmt.Errorf("batches: %q is no symbol of the model", symbol)
+		return nil, fmt.Errorf("%q is no symbol of the model: %s", symbol, m.describeSymbols())
 	}
 	b := &batching{symbol: symbol, maxRows: m.config.MaxBatch}
 	if info.Max < b.maxRows {
@@ -119,6 +119,17 @@ func (m *Model) symbol(name string) (tailor.SymbolInfo, bool) {
 	return tailor.SymbolInfo{}, false
 }
 
+func (m *Model) describeSymbols() string {
+	if len(m.symbols) == 0 {
+		return "it has none"
+	}
+	names := make([]string, len(m.symbols))
+	for i, symbol := range m.symbols {
+		names[i] = symbol.Name
+	}
+	return "its symbols are " + strings.Join(names, ", ")
+}
+
 // axesOf finds the one dim of each tensor that is the symbol. An error if it is part of another.
 func axesOf(symbol, kind string, infos []tailor.TensorInfo, needed bool) ([]int, error) {
 	mention := regexp.MustCompile(`(^|[^\w.])` + regexp.QuoteMeta(symbol) + `($|[^\w.])`)
@@ -129,12 +140,12 @@ func axesOf(symbol, kind string, infos []tailor.TensorInfo, needed bool) ([]int,
 			if dim == symbol && axes[i] < 0 {
 				axes[i] = axis
 			} else if mention.MatchString(dim) {
-				return nil, fmt.Errorf("batches: %s %q has dims [%s], where %s is not one dim alone", kind, info.Name,
-					strings.Join(info.Dims, ", "), symbol)
+				return nil, fmt.Errorf("%s %q has dims [%s], where %s is not one dim alone (a range may simplify them: "+
+					"-symbol %s=1..1000)", kind, info.Name, strings.Join(info.Dims, ", "), symbol, symbol)
 			}
 		}
 		if needed && axes[i] < 0 {
-			return nil, fmt.Errorf("batches: %s %q has dims [%s], none of which is %s", kind, info.Name,
+			return nil, fmt.Errorf("%s %q has dims [%s], none of which is %s", kind, info.Name,
 				strings.Join(info.Dims, ", "), symbol)
 		}
 	}
@@ -232,7 +243,7 @@ func (m *Model) probe(b *batching) error {
 	for _, rows := range [][]int64{{1, 1}, {1, 2, 1, 3}} {
 		requests, err := m.randomRequests(b, random, rows)
 		if err != nil {
-			return fmt.Errorf("batches: no sizes are found for a test run: %w", err)
+			return fmt.Errorf("no sizes are found for a test run: %w", err)
 		}
 		if err := m.compareJoined(session, b, requests); err != nil {
 			return err
@@ -244,7 +255,7 @@ func (m *Model) probe(b *batching) error {
 func (m *Model) compareJoined(session *tailor.Session, b *batching, requests [][]array.Array) error {
 	joined, err := runArrays(session, b.join(requests))
 	if err != nil {
-		return fmt.Errorf("batches: a test run of joined requests fails: %w", err)
+		return fmt.Errorf("a test run of joined requests fails: %w", err)
 	}
 	first, tolerance := int64(0), 0.
 	if b.padTo > 0 {
@@ -253,7 +264,7 @@ func (m *Model) compareJoined(session *tailor.Session, b *batching, requests [][
 	for _, request := range requests {
 		alone, err := runArrays(session, request)
 		if err != nil {
-			return fmt.Errorf("batches: a test run fails: %w", err)
+			return fmt.Errorf("a test run fails: %w", err)
 		}
 		planned, err := m.check(request)
 		if err != nil {
@@ -261,13 +272,22 @@ func (m *Model) compareJoined(session *tailor.Session, b *batching, requests [][
 		}
 		for i, part := range b.split(joined, planned, first, b.rows(request)) {
 			if !part.Near(alone[i], tolerance) {
-				return fmt.Errorf("batches: output %d of joined requests differs from that of a request alone (-batch-inexact "+
-					"batches nevertheless)", i)
+				return fmt.Errorf("output %q of joined requests differs from that of a request alone%s (-batch-inexact joins "+
+					"nevertheless)", m.outputs[i].Name, difference(part, alone[i]))
 			}
 		}
 		first += b.rows(request)
 	}
 	return nil
+}
+
+// difference says by how much floats differ: rounding, or rows that are mixed.
+func difference(part, alone array.Array) string {
+	most, known := part.MaxDifference(alone)
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf(" by up to %.2g", most)
 }
 
 // randomRequests have these rows, and for the other symbols the first of some common sizes that the model takes.

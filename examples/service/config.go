@@ -1,7 +1,11 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -58,19 +62,19 @@ func (c *Config) Flags(flags *flag.FlagSet) {
 	flags.Int64Var(&c.MaxBatch, "max-batch", c.MaxBatch, "rows of a batch")
 	flags.DurationVar(&c.BatchWait, "batch-wait", c.BatchWait, "how long a request waits for others to join it")
 	flags.BoolVar(&c.BatchInexact, "batch-inexact", c.BatchInexact,
-		"batch also where answers may differ from those of single requests in the last bits")
-	flags.StringVar(&c.Pad, "pad", c.Pad, "symbol:mask: requests with different sizes of that symbol are joined, padded "+
-		"with zeros; the input `symbol:mask` is 0 at the padding; answers may differ from those alone in the last bits")
+		"join requests without the test run that compares their answers with those to each alone")
+	flags.StringVar(&c.Pad, "pad", c.Pad, "symbol and input, as `symbol:mask`: requests with different sizes of the symbol are "+
+		"joined, padded with zeros; the input is 0 at the padding; answers may differ from those alone in the last bits")
 	flags.Int64Var(&c.PadTo, "pad-to", c.PadTo, "sizes that -pad joins have the same next multiple of this")
 	flags.IntVar(&c.QueueLength, "queue", c.QueueLength, "requests that may wait; others get status 429")
 	flags.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "bytes of a request")
 	flags.Uint64Var(&c.MaxWorkspace, "max-workspace", c.MaxWorkspace, "bytes of memory that the run of a request may take")
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time for a request; 0: no limit")
 	flags.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", c.ShutdownTimeout, "time for open requests after SIGTERM")
-	flags.Func("symbol", "`name=min..max`: range of a symbol of an ONNX model (repeatable)", c.symbol)
-	flags.Func("dim", "`name=expression`: dim of an ONNX model, by dim_param or <input>_dim<i> (repeatable)", c.dim)
-	flags.Func("fixed", "`input=file.npy`: elements of an input that compilation has to know (repeatable)", c.fixed)
-	flags.Func("public-key", "`file` with 64 hex digits: artifacts must be signed with the secret key", c.publicKey)
+	flags.Func("symbol", "range of a symbol of an ONNX model, `name=min..max` (repeatable)", c.symbol)
+	flags.Func("dim", "dim of an ONNX model, by dim_param or <input>_dim<i>: `name=expression` (repeatable)", c.dim)
+	flags.Func("fixed", "elements of an input that compilation has to know: `input=file.npy` (repeatable)", c.fixed)
+	flags.Func("public-key", "`file` of tailor keygen (PEM, or 64 hex digits): artifacts must be signed with the secret key", c.publicKey)
 }
 
 func (c *Config) symbol(text string) error {
@@ -113,13 +117,33 @@ func (c *Config) publicKey(path string) error {
 	if err != nil {
 		return err
 	}
-	c.PublicKey, err = hex.DecodeString(strings.TrimSpace(string(text)))
+	c.PublicKey, err = parsePublicKey(text)
 	return err
+}
+
+func parsePublicKey(text []byte) ([]byte, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, errors.New("it holds neither a public key in PEM nor 64 hex digits")
+		}
+		return key, nil
+	}
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(ed25519.PublicKey)
+	if !ok {
+		return nil, errors.New("the key is none of Ed25519")
+	}
+	return key, nil
 }
 
 // check is an error if a number is out of range.
 func (c *Config) check() error {
-	for name, value := range map[string]int64{"sessions": int64(c.Sessions), "max-batch": c.MaxBatch, "pad-to": c.PadTo,
+	for name, value := range map[string]int64{"sessions": int64(c.Sessions), "threads": int64(c.Threads), "max-batch": c.MaxBatch, "pad-to": c.PadTo,
 		"queue": int64(c.QueueLength), "max-body": c.MaxBody} {
 		if value < 1 {
 			return fmt.Errorf("-%s is %d, but must be at least 1", name, value)

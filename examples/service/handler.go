@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"sort"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,8 +60,15 @@ func (s *Service) infer(w http.ResponseWriter, r *http.Request) {
 		body, contentType = errorBody(err), typeJSON
 	}
 	s.metrics.request(status, time.Since(began))
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	write(w, status, contentType, body)
+}
+
+func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
@@ -66,7 +76,8 @@ func (s *Service) infer(w http.ResponseWriter, r *http.Request) {
 }
 
 var (
-	errNotReady  = errors.New("no model is loaded yet, or the service is about to end")
+	errLoading   = errors.New("the model is not loaded yet")
+	errEnding    = errors.New("the service is ending")
 	errNotPosted = errors.New("use POST")
 )
 
@@ -81,9 +92,9 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) (body []byte, c
 	if r.Method != http.MethodPost {
 		return nil, "", errNotPosted
 	}
-	model := s.acquire()
-	if model == nil {
-		return nil, "", errNotReady
+	model, err := s.acquire()
+	if err != nil {
+		return nil, "", err
 	}
 	defer model.users.Done()
 	ctx := r.Context()
@@ -99,6 +110,9 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) (body []byte, c
 	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxBody))
 	if err != nil {
 		return nil, "", readError(err)
+	}
+	if given == "" {
+		given = typeOf(content)
 	}
 	inputs, err := model.parse(given, content, s.config.MaxBody)
 	if err != nil {
@@ -116,19 +130,23 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) (body []byte, c
 }
 
 func readError(err error) error {
-	if strings.Contains(err.Error(), "too large") { // http.MaxBytesError
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
 		return array.ErrTooLarge
 	}
 	return array.Invalid("the body cannot be read: %v", err)
 }
 
+// contentType is empty if the client named none: the content tells.
 func (s *Service) contentType(r *http.Request) (string, error) {
 	text := r.Header.Get("Content-Type")
 	given, _, _ := mime.ParseMediaType(text)
 	switch given {
 	case typeJSON, typeNpy, typeNpz:
 		return given, nil
-	case "", "application/x-www-form-urlencoded", "text/json": // curl's default
+	case "", "application/x-www-form-urlencoded": // curl's default
+		return "", nil
+	case "text/json":
 		return typeJSON, nil
 	case "application/octet-stream":
 		return typeNpy, nil
@@ -136,6 +154,16 @@ func (s *Service) contentType(r *http.Request) (string, error) {
 		return typeNpz, nil
 	}
 	return "", unsupportedType{text}
+}
+
+func typeOf(content []byte) string {
+	switch {
+	case array.IsNpy(content):
+		return typeNpy
+	case array.IsNpz(content):
+		return typeNpz
+	}
+	return typeJSON
 }
 
 // parse reads the inputs of a body, in the model's order.
@@ -154,17 +182,31 @@ func (m *Model) parse(contentType string, content []byte, limit int64) ([]array.
 		}
 		return inOrder(m.inputs, arrays, func(_ tailor.TensorInfo, a array.Array) (array.Array, error) { return a, nil })
 	}
+	given, err := inputsOfJSON(content)
+	if err != nil {
+		return nil, err
+	}
+	return inOrder(m.inputs, given, func(info tailor.TensorInfo, text json.RawMessage) (array.Array, error) {
+		return array.ParseJSON(text, info)
+	})
+}
+
+func inputsOfJSON(content []byte) (map[string]json.RawMessage, error) {
+	const form = `{"inputs": {name: nested lists}}`
 	var body struct {
 		Inputs map[string]json.RawMessage `json:"inputs"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&body); err != nil {
-		return nil, array.Invalid(`the body is not {"inputs": {name: nested lists}}: %v`, err)
+	if err := decoder.Decode(&body); err == io.EOF {
+		return nil, array.Invalid("the body is empty, expected %s", form)
+	} else if err != nil {
+		return nil, array.Invalid("the body is not %s: %v", form, err)
 	}
-	return inOrder(m.inputs, body.Inputs, func(info tailor.TensorInfo, text json.RawMessage) (array.Array, error) {
-		return array.ParseJSON(text, info)
-	})
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, array.Invalid("the body is not %s alone: more follows at byte %d", form, decoder.InputOffset())
+	}
+	return body.Inputs, nil
 }
 
 // inOrder finds each input by its name, and no other.
@@ -173,7 +215,7 @@ func inOrder[T any](infos []tailor.TensorInfo, given map[string]T, read func(tai
 	for i, info := range infos {
 		value, found := given[info.Name]
 		if !found {
-			return nil, array.Invalid("input %q is missing: %v [%s]", info.Name, info.DType, strings.Join(info.Dims, ", "))
+			return nil, missing(info, given)
 		}
 		delete(given, info.Name)
 		var err error
@@ -185,6 +227,21 @@ func inOrder[T any](infos []tailor.TensorInfo, given map[string]T, read func(tai
 		return nil, array.Invalid("the model has no input %q", name)
 	}
 	return inputs, nil
+}
+
+func missing[T any](info tailor.TensorInfo, given map[string]T) error {
+	text := fmt.Sprintf("input %q is missing: %v [%s]", info.Name, info.DType, strings.Join(info.Dims, ", "))
+	names := make([]string, 0, len(given))
+	for name := range given {
+		names = append(names, strconv.Quote(name))
+	}
+	sort.Strings(names)
+	if _, unnamed := given["arr_0"]; unnamed {
+		text += fmt.Sprintf("; name the arrays: numpy.savez(file, **{%q: x})", info.Name)
+	} else if len(names) > 0 {
+		text += "; the request also has " + strings.Join(names, ", ")
+	}
+	return array.Invalid("%s", text)
 }
 
 // format writes the outputs that the query asks for, or all, in the type that the client accepts, or that it sent.
@@ -250,9 +307,9 @@ func namesOf(infos []tailor.TensorInfo) []string {
 }
 
 func (s *Service) describe(w http.ResponseWriter, _ *http.Request) {
-	model := s.acquire()
-	if model == nil {
-		http.Error(w, errNotReady.Error(), http.StatusServiceUnavailable)
+	model, err := s.acquire()
+	if err != nil {
+		write(w, http.StatusServiceUnavailable, typeJSON, errorBody(err))
 		return
 	}
 	defer model.users.Done()
@@ -292,7 +349,7 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, errQueueFull):
 		return http.StatusTooManyRequests
-	case errors.Is(err, errNotReady), errors.Is(err, tailor.ResourceExhausted):
+	case errors.Is(err, errLoading), errors.Is(err, errEnding), errors.Is(err, tailor.ResourceExhausted):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout
@@ -308,6 +365,9 @@ func errorBody(err error) []byte {
 	if errors.As(err, &failure) {
 		text = failure.Message
 	}
-	body, _ := json.Marshal(map[string]string{"error": text})
-	return append(body, '\n')
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // "<f4" stays readable; nothing is shown as HTML
+	_ = encoder.Encode(map[string]string{"error": text})
+	return body.Bytes()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,20 @@ import (
 )
 
 var loadDuration = flag.Duration("load", 500*time.Millisecond, "duration of the load test")
+
+func TestMisspeltNamesOfLoadsAreErrors(t *testing.T) {
+	_, url := started(t, saved(t, "encoder", encoder), testConfig())
+	for want, options := range map[string]load.Options{
+		`"T": the inputs have no such symbol; symbols: B, S`: {Sizes: map[string]load.Range{"T": {Min: 1, Max: 3}}},
+		`"id": there is no such input; inputs: ids, mask`:    {Max: map[string]int64{"id": 50}},
+		`"masks": there is no such input; inputs: ids, mask`: {Ones: []string{"masks"}},
+	} {
+		options.URL, options.Bodies = url, 1
+		if _, err := load.Run(options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %s", err, want)
+		}
+	}
+}
 
 // Under load answers are right, and memory stays after a first half in which it grows to what the largest batches need.
 func TestLoad(t *testing.T) {

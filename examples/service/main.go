@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,6 +30,7 @@ func main() {
 	flag.Parse()
 	if flag.NArg() != 1 {
 		flag.Usage()
+		fmt.Fprintf(flag.CommandLine.Output(), "\nservice: expected one model after the flags, got %q\n", flag.Args())
 		os.Exit(2)
 	}
 	if err := config.check(); err != nil {
@@ -79,7 +81,10 @@ func (s *Service) load(asked <-chan bool) error {
 		began := time.Now()
 		err := s.Reload()
 		if err != nil && !s.ready() {
-			return err
+			if strings.Contains(err.Error(), s.path) { // as those of reading files
+				return err
+			}
+			return fmt.Errorf("%s: %w", s.path, err)
 		}
 		s.metrics.load(err)
 		if err != nil {

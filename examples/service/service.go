@@ -4,6 +4,8 @@ import (
 	"io"
 	"log"
 	"sync"
+
+	"tailor.internal/tailor"
 )
 
 // Service serves the model at a path, and replaces it on Reload.
@@ -31,9 +33,25 @@ func (s *Service) Reload() error {
 	}
 	log.Printf("%s: %s", s.path, loaded.describeBatching())
 	if old := s.swap(loaded); old != nil {
+		if !sameTensors(old.inputs, loaded.inputs) || !sameTensors(old.outputs, loaded.outputs) {
+			log.Printf("%s: inputs or outputs are not those of the earlier model: its clients may get errors", s.path)
+		}
 		go old.Close()
 	}
 	return nil
+}
+
+// sameTensors compares names, element types and ranks.
+func sameTensors(a, b []tailor.TensorInfo) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].DType != b[i].DType || len(a[i].Dims) != len(b[i].Dims) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Service) swap(loaded *Model) (old *Model) {
@@ -43,15 +61,18 @@ func (s *Service) swap(loaded *Model) (old *Model) {
 	return old
 }
 
-// acquire is the model for a request, until users.Done; nil: none is loaded, or the service is draining.
-func (s *Service) acquire() *Model {
+// acquire is the model for a request, until users.Done. An error if none is loaded, or the service is draining.
+func (s *Service) acquire() (*Model, error) {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
-	if s.model == nil || s.draining {
-		return nil
+	switch {
+	case s.draining:
+		return nil, errEnding
+	case s.model == nil:
+		return nil, errLoading
 	}
 	s.model.users.Add(1)
-	return s.model
+	return s.model, nil
 }
 
 // writeMetrics also works while the service drains.

@@ -3,11 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"math/rand"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +27,7 @@ import (
 	"time"
 
 	"tailor.internal/service/array"
+	"tailor.internal/tailor"
 )
 
 var encoderInputs = []string{"ids", "mask"}
@@ -120,6 +129,10 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		{400, `input \"ids\": element 1`, "", typeJSON, `{"inputs": {"ids": [[1, 1.5]], "mask": [[1, 1]]}}`},
 		{400, "is not {", "", typeJSON, `{"inputs": `},
 		{400, "is not {", "", typeJSON, `{"input": {}}`},
+		{400, "the body is empty, expected {", "", typeJSON, ""},
+		{400, "more follows at byte", "", typeJSON, `{"inputs": {"ids": [[1]], "mask": [[1]]}} {}`},
+		{400, `input \"ids\" is missing: i64 [B, S]; the request also has \"id\", \"mask\"`, "", typeJSON, `{"inputs": {"id": [[1]], "mask": [[1]]}}`},
+		{400, `name the arrays: numpy.savez(file, **{\"ids\": x})`, "", typeNpz, string(npzOf([]string{"arr_0"}, []array.Array{array.New(tailor.I64, []int64{1, 1})}))},
 		{400, "the model has 2 inputs", "", typeNpy, "x"},
 		{400, "no .npz file", "", typeNpz, "x"},
 		{400, "the model has the outputs hidden", "?outputs=y", typeJSON, `{"inputs": {"ids": [[1]], "mask": [[1]]}}`},
@@ -133,8 +146,66 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	}
 	answer := must(http.Get(url + "/v1/infer"))
 	answer.Body.Close()
-	if answer.StatusCode != http.StatusMethodNotAllowed {
-		t.Error(answer.Status)
+	if answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != "POST" {
+		t.Error(answer.Status, answer.Header)
+	}
+}
+
+// curl --data-binary @x.npz names no type of its own.
+func TestFilesOfNumpyNeedNoContentType(t *testing.T) {
+	path := saved(t, "encoder", encoder)
+	c := encoderCases(t, path, 1)
+	_, url := started(t, path, testConfig())
+	for _, kind := range []string{"", "application/x-www-form-urlencoded"} {
+		status, body := post(t, url+"/v1/infer?outputs=hidden", kind, c.bodies[0])
+		arrays, err := array.ParseNpz(body, 1<<20)
+		if status != http.StatusOK || err != nil || !arrays["hidden"].Equal(c.want[0]) {
+			t.Errorf("%q: %d %.100q", kind, status, body)
+		}
+	}
+	_, url = started(t, saved(t, "centred", centred), testConfig())
+	status, body := post(t, url+"/v1/infer", "application/x-www-form-urlencoded", array.New(tailor.F32, []int64{2, width}).AppendNpy(nil))
+	if y, err := array.ParseNpy(body, "y"); status != http.StatusOK || err != nil || y.Count() != 2*width {
+		t.Errorf("%d %.100q", status, body)
+	}
+	big := bytes.Replace(array.New(tailor.F32, []int64{2, width}).AppendNpy(nil), []byte("<f4"), []byte(">f4"), 1)
+	if status, body := post(t, url+"/v1/infer", typeNpy, big); status != 400 || !strings.Contains(string(body), `is big-endian (\">f4\"): send x.astype(\"<f4\")`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestReadinessSaysWhy(t *testing.T) {
+	service := NewService("none.tlr", testConfig())
+	server := httptest.NewServer(service.Handler())
+	defer server.Close()
+	for _, want := range []string{"not loaded yet", "is ending"} {
+		for _, path := range []string{"/v1/infer", "/v1/model"} {
+			status, body := post(t, server.URL+path, typeJSON, nil)
+			if status != http.StatusServiceUnavailable || !strings.Contains(string(body), want) || !strings.HasPrefix(string(body), `{"error":`) {
+				t.Errorf("%s: %d %s", path, status, body)
+			}
+		}
+		service.Drain()
+	}
+}
+
+func TestPublicKeysAreReadAsKeygenWritesThem(t *testing.T) {
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coded := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(public))})
+	for _, text := range [][]byte{coded, []byte(hex.EncodeToString(public) + "\n")} {
+		if key, err := parsePublicKey(text); err != nil || !bytes.Equal(key, public) {
+			t.Errorf("%s gives %x %v", text, key, err)
+		}
+	}
+	elliptic := must(ecdsa.GenerateKey(elliptic.P256(), rand.New(rand.NewSource(1))))
+	other := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(elliptic.Public()))})
+	for _, text := range [][]byte{other, []byte("00"), []byte("key"), coded[:60]} {
+		if key, err := parsePublicKey(text); err == nil {
+			t.Errorf("%s gives %x", text, key)
+		}
 	}
 }
 
@@ -230,6 +301,17 @@ func TestReloadsLoseNoRequest(t *testing.T) {
 			return c.ask(t, url, number)
 		}
 	})
+	var text bytes.Buffer
+	log.SetOutput(&text)
+	defer log.SetOutput(io.Discard)
+	for _, other := range []string{path, saved(t, "centred", centred), path} {
+		earlier := service.path
+		service.path = other
+		text.Reset()
+		if err := service.Reload(); err != nil || strings.Contains(text.String(), "not those of the earlier model") != (other != earlier) {
+			t.Error(err, text.String())
+		}
+	}
 	service.path = filepath.Join(t.TempDir(), "none.tlr")
 	if err := service.Reload(); err == nil || !c.ask(t, url, 0) {
 		t.Errorf("a missing file: %v", err)
@@ -334,6 +416,15 @@ func TestAModelThatIsNoneEndsTheProcess(t *testing.T) {
 	command, _ := process(t, filepath.Join(t.TempDir(), "none.onnx"))
 	if err := command.Wait(); err == nil {
 		t.Error("it ends without an error")
+	}
+	garbage := filepath.Join(t.TempDir(), "garbage.onnx")
+	if err := os.WriteFile(garbage, []byte("hello"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	loads := make(chan bool, 1)
+	loads <- true
+	if err := NewService(garbage, testConfig()).load(loads); err == nil || !strings.HasPrefix(err.Error(), garbage+": ") {
+		t.Error(err)
 	}
 }
 

@@ -82,6 +82,25 @@ func (a Array) Near(b Array, tolerance float64) bool {
 	return true
 }
 
+// MaxDifference is that of floats with equal dims; unknown for others, and where a NaN or an infinity differs.
+func (a Array) MaxDifference(b Array) (most float64, known bool) {
+	if a.DType != b.DType || !equalDims(a.Dims, b.Dims) || isInteger(a.DType) {
+		return 0, false
+	}
+	for offset := int64(0); offset < int64(len(a.Data)); offset += a.DType.Size() {
+		x, y := a.float(offset), b.float(offset)
+		if x == y || math.IsNaN(x) && math.IsNaN(y) {
+			continue
+		}
+		apart := math.Abs(x - y)
+		if math.IsNaN(apart) || math.IsInf(apart, 0) {
+			return 0, false
+		}
+		most = math.Max(most, apart)
+	}
+	return most, true
+}
+
 // float is the element at this offset, in bytes, of an array of floats.
 func (a Array) float(offset int64) float64 {
 	var word [8]byte

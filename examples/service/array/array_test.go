@@ -72,6 +72,25 @@ func TestArraysMayBeNear(t *testing.T) {
 	}
 }
 
+func TestTheLargestDifference(t *testing.T) {
+	read := func(text string, dtype tailor.DType) Array {
+		a, err := ParseJSON([]byte(text), tailor.TensorInfo{Name: "x", DType: dtype})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := read(`[1, "NaN", "Infinity"]`, tailor.F32)
+	if most, known := a.MaxDifference(read(`[1.5, "NaN", "Infinity"]`, tailor.F32)); most != .5 || !known {
+		t.Error(most, known)
+	}
+	for _, b := range []Array{read(`[1, 2, "Infinity"]`, tailor.F32), read(`[1, "NaN", 3]`, tailor.F32), read(`[1]`, tailor.F32), read(`[1, 2, 3]`, tailor.I32)} {
+		if most, known := a.MaxDifference(b); known {
+			t.Error(b, most)
+		}
+	}
+}
+
 func TestNumbersOfJSONThatAreNone(t *testing.T) {
 	x := tailor.TensorInfo{Name: "x", DType: tailor.F32}
 	for text, want := range map[string]string{

@@ -43,7 +43,7 @@ func ParseNpy(file []byte, input string) (Array, error) {
 	}
 	array := Array{DType: npyTypes[string(descr[1])], Data: data}
 	if array.DType == 0 {
-		return Array{}, Invalid("input %q: the .npy type %q is not supported", input, descr[1])
+		return Array{}, unsupportedType(input, string(descr[1]))
 	}
 	size := array.DType.Size()
 	for _, text := range strings.Split(string(shape[1]), ",") {
@@ -66,9 +66,22 @@ func ParseNpy(file []byte, input string) (Array, error) {
 	return array, nil
 }
 
+func unsupportedType(input, descr string) error {
+	if strings.HasPrefix(descr, ">") && npyTypes["<"+descr[1:]] != 0 {
+		return Invalid(`input %q is big-endian (%q): send x.astype(%q)`, input, descr, "<"+descr[1:])
+	}
+	return Invalid("input %q: the .npy type %q is not supported: send bool, integers or floats", input, descr)
+}
+
+// IsNpy says whether a file begins as a .npy file.
+func IsNpy(file []byte) bool { return bytes.HasPrefix(file, []byte(npyMagic)) }
+
+// IsNpz says whether a file begins as a .npz file, which is a zip archive.
+func IsNpz(file []byte) bool { return bytes.HasPrefix(file, []byte("PK\x03\x04")) }
+
 func npyHeader(file []byte, input string) (header, data []byte, err error) {
-	if len(file) < 12 || string(file[:6]) != npyMagic {
-		return nil, nil, Invalid("input %q is no .npy file", input)
+	if len(file) < 12 || !IsNpy(file) {
+		return nil, nil, Invalid("input %q is no .npy file of numpy.save (with curl: --data-binary @x.npy)", input)
 	}
 	size, start := int(binary.LittleEndian.Uint16(file[8:])), 10
 	if file[6] >= 2 {

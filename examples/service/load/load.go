@@ -47,8 +47,13 @@ type Report struct {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d requests in %.1f s: %.0f/s, P50 %v, P90 %v, P99 %v, max %v; statuses %v; %d wrong answers", r.Requests,
-		r.Seconds, r.Throughput, r.P50, r.P90, r.P99, r.Max, r.Statuses, r.Wrong)
+	statuses := make([]string, 0, len(r.Statuses))
+	for status, count := range r.Statuses {
+		statuses = append(statuses, fmt.Sprintf("%d of status %d", count, status))
+	}
+	sort.Strings(statuses)
+	return fmt.Sprintf("%d requests in %.1f s: %.0f/s, P50 %v, P90 %v, P99 %v, max %v; %s; %d wrong answers", r.Requests,
+		r.Seconds, r.Throughput, r.P50, r.P90, r.P99, r.Max, strings.Join(statuses, ", "), r.Wrong)
 }
 
 // Run sends requests from all callers until the time is over. Each request was first sent alone; answers must equal that one's.
@@ -173,6 +178,9 @@ func (o *Options) bodies(client *http.Client) ([][]byte, error) {
 	if err := json.NewDecoder(response.Body).Decode(&model); err != nil {
 		return nil, fmt.Errorf("%s/v1/model: status %d: %w", o.URL, response.StatusCode, err)
 	}
+	if err := o.check(model); err != nil {
+		return nil, err
+	}
 	random := rand.New(rand.NewSource(o.Seed))
 	bodies := make([][]byte, o.Bodies)
 	for i := range bodies {
@@ -181,6 +189,44 @@ func (o *Options) bodies(client *http.Client) ([][]byte, error) {
 		}
 	}
 	return bodies, nil
+}
+
+// check is an error for names that the model does not have: a misspelt one would silently measure other requests.
+func (o *Options) check(model signature) error {
+	inputs, dims := map[string]bool{}, map[string]bool{}
+	for _, input := range model.Inputs {
+		inputs[input.Name] = true
+		for _, dim := range input.Dims {
+			if _, err := strconv.ParseInt(dim, 10, 64); err != nil {
+				dims[dim] = true
+			}
+		}
+	}
+	for symbol := range o.Sizes {
+		if !dims[symbol] {
+			return fmt.Errorf("sizes of %q: the inputs have no such symbol; symbols: %s", symbol, sorted(dims))
+		}
+	}
+	for input := range o.Max {
+		if !inputs[input] {
+			return fmt.Errorf("maximum of %q: there is no such input; inputs: %s", input, sorted(inputs))
+		}
+	}
+	for _, input := range o.Ones {
+		if !inputs[input] {
+			return fmt.Errorf("ones for %q: there is no such input; inputs: %s", input, sorted(inputs))
+		}
+	}
+	return nil
+}
+
+func sorted(names map[string]bool) string {
+	var list []string
+	for name := range names {
+		list = append(list, name)
+	}
+	sort.Strings(list)
+	return strings.Join(list, ", ")
 }
 
 func (o *Options) body(model signature, random *rand.Rand) ([]byte, error) {

@@ -44,6 +44,12 @@ func main() {
 		return nil
 	})
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unknown arguments %q: flags begin with -", flag.Args())
+	}
+	if options.URL = strings.TrimSuffix(options.URL, "/"); !strings.Contains(options.URL, "://") {
+		options.URL = "http://" + options.URL
+	}
 	report, err := load.Run(options)
 	if err != nil {
 		log.Fatal(err)

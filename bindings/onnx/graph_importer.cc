@@ -41,6 +41,21 @@ std::string DimName(const ValueInfo& input, size_t index) {
   return std::string(input.name) + "_dim" + std::to_string(index);
 }
 
+using Names = std::set<std::string, std::less<>>;
+
+// What a misspelt name may have meant: "inputs: \"ids\", \"mask\"".
+std::string Listed(const std::string& what, const Names& names) {
+  constexpr size_t kMost = 16;
+  std::string list;
+  size_t count = 0;
+  for (const std::string& name : names) {
+    if (name.empty()) continue;
+    if (count++ == kMost) return what + ": " + list + ", ...";
+    list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  }
+  return what + ": " + (list.empty() ? "none" : list);
+}
+
 // Whether the node's result is its operand's elements in another shape or order.
 bool IsView(const NodeProto& node) {
   static const auto* types =
@@ -265,25 +280,28 @@ Dim GraphImporter::InputDim(const ValueInfo& input, size_t index) {
 
 // A misspelt name would silently change what is compiled.
 void GraphImporter::CheckOptions() const {
-  std::set<std::string, std::less<>> dims, inputs;
+  Names dims, inputs;
   for (const ValueInfo& input : model_.proto.graph->inputs) {
     inputs.insert(std::string(input.name));
     At("input \"" + std::string(input.name) + "\"", [&] {
       for (size_t i = 0; i < input.dims.size(); ++i) dims.insert(DimName(input, i));
     });
   }
+  const std::string dims_of_inputs = Listed("symbolic dims of its inputs", dims);
   for (const auto& [name, info] : stated_) {
     for (const DimProto& dim : info.dims) dims.insert(std::string(dim.param));
   }
   for (const auto& [name, text] : model_.options.dims) {
-    if (!dims.contains(name)) Fail("options.dims: the model has no dim \"" + name + "\"");
+    if (!dims.contains(name)) Fail("options.dims: the model has no dim \"" + name + "\"; " + dims_of_inputs);
   }
   for (const auto& [name, array] : model_.options.fixed) {
-    if (!inputs.contains(name)) Fail("options.fixed: the model has no input \"" + name + "\"");
+    if (!inputs.contains(name)) {
+      Fail("options.fixed: the model has no input \"" + name + "\"; " + Listed("inputs", inputs));
+    }
   }
   for (const auto& [name, range] : model_.options.symbols) {
     if (!symbols_.contains(name) && !dims.contains(name)) {
-      Fail("options.symbols: no dim of the model is or has the symbol \"" + name + "\"");
+      Fail("options.symbols: no dim of the model is or has the symbol \"" + name + "\"; " + dims_of_inputs);
     }
   }
 }

@@ -72,6 +72,17 @@ TEST(CppOnnx, WrongModelsAndOptionsAreErrors) {
   options.fixed.emplace("axes", view(axes, {2}));
   ExpectInvalid(onnx::load(Model("sum.onnx"), options), "the fixed input \"axes\": it has 1 elements");
   options = {};
+  options.symbols["bath"].max = 64;
+  ExpectInvalid(onnx::load(Model("sum.onnx"), options),
+                "the symbol \"bath\"; symbolic dims of its inputs: \"batch\", \"x_dim1\"");
+  options = {};
+  options.dims.emplace("bath", 4);
+  ExpectInvalid(onnx::load(Model("sum.onnx"), options),
+                "no dim \"bath\"; symbolic dims of its inputs: \"batch\", \"x_dim1\"");
+  options = {};
+  options.fixed.emplace("axis", view(axes));
+  ExpectInvalid(onnx::load(Model("sum.onnx"), options), "no input \"axis\"; inputs: \"axes\", \"x\"");
+  options = {};
   options.custom_domains = {std::string("a\0b", 3)};
   ExpectInvalid(onnx::load(Model("sum.onnx"), options), "custom_domains has a NUL inside");
   ExpectInvalid(onnx::load_bytes({}), "model");

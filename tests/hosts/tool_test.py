@@ -264,6 +264,7 @@ class ToolTest(ToolCase):
         for exit_code, arguments, words in (
                 (FILE, ["inspect", "none.tlr"], "none.tlr"),
                 (STATUS, ["inspect", "graph.txt"], "graph.txt"),
+                (USAGE, ["inspect", "m.onnx"], "m.onnx is an ONNX model, not an artifact: tailor facts"),
                 (USAGE, ["run", "a.tlr", "--input", "q=i32"], 'no input "q"'),
                 (USAGE, ["run", "a.tlr", "--input", "x=1x3xf32=1,2"], "has 2 elements, needs 3"),
                 (USAGE, ["run", "a.tlr", "--input", "x=1x3xf99"], '"f99" is no element type'),

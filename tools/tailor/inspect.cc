@@ -60,6 +60,11 @@ void PrintVariant(const json& variant) {
 }  // namespace
 
 int Inspect(const InspectArguments& arguments) {
+  if (arguments.artifact.ends_with(".onnx")) {
+    throw UsageError(arguments.artifact +
+                     " is an ONNX model, not an artifact: tailor facts lists its symbols, tailor "
+                     "compile makes the artifact");
+  }
   std::string text;
   Check(tailor_artifact_describe(
       arguments.artifact.data(), arguments.artifact.size(),

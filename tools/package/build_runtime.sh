@@ -9,7 +9,8 @@ root=$(realpath "$(dirname "$0")/../..")
 python=$1 target=$2
 mkdir -p "$3"
 folder=$(realpath "$3")
-export ZIG_GLOBAL_CACHE_DIR=${ZIG_GLOBAL_CACHE_DIR:-$folder/zig} ZIG_LOCAL_CACHE_DIR=$folder/zig
+# What ziglang compiles of the C libraries serves all targets.
+export ZIG_GLOBAL_CACHE_DIR=${ZIG_GLOBAL_CACHE_DIR:-$(dirname "$folder")/zig} ZIG_LOCAL_CACHE_DIR=$folder/zig
 
 # /usr/include as a whole would hide the headers of the target's C library.
 include=$folder/include

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "exec/counters.h"
 
@@ -11,8 +12,7 @@ namespace tailor {
 namespace {
 
 Failure CannotMap(const char* what) {
-  char text[128];
-  return {Code::kResourceExhausted, std::string(what) + ": " + strerror_r(errno, text, sizeof(text)), ""};
+  return {Code::kResourceExhausted, std::string(what) + ": " + std::generic_category().message(errno), ""};
 }
 
 }  // namespace

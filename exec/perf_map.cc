@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
+#include <system_error>
 
 namespace tailor {
 namespace {
@@ -43,8 +43,7 @@ Failure AppendPerfMap(const std::string& lines) {
   const int reason = errno;
   if (file >= 0) close(file);
   if (written) return {};
-  char text[128];
-  return {Code::kInternal, "cannot write " + path + ": " + strerror_r(reason, text, sizeof(text)), ""};
+  return {Code::kInternal, "cannot write " + path + ": " + std::generic_category().message(reason), ""};
 }
 
 }  // namespace tailor

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "serialization/reader.h"
 
@@ -19,8 +19,7 @@ Failure CannotWrite(const std::string& path, const std::string& reason) {
 }
 
 Failure CannotWrite(const std::string& path, int error) {
-  char text[128];
-  return CannotWrite(path, std::string(strerror_r(error, text, sizeof(text))));
+  return CannotWrite(path, std::generic_category().message(error));
 }
 
 const char* KindOf(mode_t mode) {

@@ -7,16 +7,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "serialization/layout.h"
 
 namespace tailor {
 namespace {
 
-std::string Reason(int error) {
-  char text[128];
-  return strerror_r(error, text, sizeof(text));  // GNU variant: returns the text
-}
+std::string Reason(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 

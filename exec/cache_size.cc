@@ -27,7 +27,13 @@ int64_t LastCacheBytes() {
   // The cache that one core reaches. On processors of several dies the C library's _SC_LEVEL3_CACHE_SIZE is the total.
   static const int64_t bytes = [] {
     std::FILE* file = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-    if (file == nullptr) return int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)};
+    if (file == nullptr) {
+#ifdef _SC_LEVEL3_CACHE_SIZE  // not in musl
+      return int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)};
+#else
+      return int64_t{0};
+#endif
+    }
     char size[32];
     const size_t length = std::fread(size, 1, sizeof(size), file);
     std::fclose(file);

@@ -17,7 +17,7 @@
 
 namespace tailor {
 
-class CublasLt;
+struct CublasLt;
 
 // A host's executor: calls task(data, i) for all i in [0, count), and returns when all have returned.
 struct HostExecutor {

@@ -4,6 +4,11 @@
 
 #include <cstring>
 
+#ifndef __GLIBC__
+// Debian's archive of libsodium calls this function of glibc, which musl lacks.
+extern "C" void __explicit_bzero_chk(void* bytes, size_t size, size_t) { explicit_bzero(bytes, size); }
+#endif
+
 namespace tailor {
 namespace {
 

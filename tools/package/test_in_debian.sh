@@ -41,7 +41,7 @@ within "$host" '
   seconds python3 example.py
   python3 try_python.py compile scale.tlr
   apt-get remove -y -qq -o Dpkg::Use-Pty=0 tailor >/dev/null
-  absent dpkg -s tailor-onnx 2>/dev/null
+  absent sh -c "ldconfig -p | grep -e libtailor.so -e libtailor_onnx"
   python3 try_python.py run scale.tlr
   apt-get purge -y -qq -o Dpkg::Use-Pty=0 python3-tailor "tailor*" >/dev/null; absent sh -c "find /usr /etc -name \"*tailor*\" | grep ."'
 

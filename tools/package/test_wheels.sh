@@ -38,7 +38,7 @@ musl=$folder/musl
 rm -rf "$musl"
 mkdir -p "$musl"
 unzip -q "$packages"/tailor_runtime-*musllinux*.whl 'tailor/lib/*' -d "$musl"
-"$python" -m ziglang cc -target x86_64-linux-musl -dynamic -std=c99 -I"$root/api/include" "$root/bindings/c/examples/run_artifact.c" \
+"$python" -m ziglang cc -target x86_64-linux-musl -dynamic -O2 -std=c99 -I"$root/api/include" "$root/bindings/c/examples/run_artifact.c" \
   "$musl/tailor/lib/libtailor_runtime.so.1" -o "$musl/run_artifact"
 cp "$musl/run_artifact" "$musl/tailor/lib/libtailor_runtime.so.1" "$system/root/"
 within "$system" '

@@ -182,11 +182,11 @@ bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
   return parallelism.team != nullptr && parallelism.team->TryRun(Work, region, ways, parallelism.sleep);
 }
 
-// Runs all tasks on this thread, in ranges of some milliseconds, so that the run can be interrupted between them: a
-// kernel is faster on long ranges.
+// Runs all tasks on this thread, in ranges of some 2 ms, so that the run can be interrupted between them: a kernel is
+// faster on long ranges. The first range is one chunk.
 void RunInRanges(Interrupt& interrupt, KernelFn kernel, const int64_t* args, int64_t count, int64_t tasks_per_chunk) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kShort(1), kLong(4);
+  constexpr std::chrono::nanoseconds kRange = std::chrono::milliseconds(2);
   int64_t range = tasks_per_chunk;
   Clock::time_point now = range < count ? Clock::now() : Clock::time_point();
   for (int64_t begin = 0, end = 0; !interrupt.Ends(); begin = end) {
@@ -194,11 +194,9 @@ void RunInRanges(Interrupt& interrupt, KernelFn kernel, const int64_t* args, int
     kernel(args, begin, end, 0);
     if (end == count) return;
     const Clock::time_point before = std::exchange(now, Clock::now());
-    if (now - before < kShort) {
-      range *= 2;
-    } else if (now - before > kLong) {
-      range = std::max<int64_t>(range / 2, 1);
-    }
+    const std::chrono::nanoseconds took = std::max<std::chrono::nanoseconds>(now - before, std::chrono::nanoseconds(1));
+    // At most `count`, so that nothing overflows; count / range is at least 1.
+    range = took > kRange ? std::max<int64_t>(range / 2, 1) : range * std::min<int64_t>(kRange / took, count / range);
   }
 }
 

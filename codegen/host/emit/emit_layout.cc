@@ -120,12 +120,14 @@ class LayoutEmitter {
     if (unit_.place == KernelPlace::kDevice) return SetDeviceLaunch(launch, words, shape);
     const HostLaunchShape& host = shape.on_host();
     Set(words.tasks, host.tasks.value);
-    // A single thread is faster on long ranges, and shares them with nobody: it only returns to poll.
+    // A single thread is faster on long ranges, and shares them with nobody: it only returns to poll. A chunk of
+    // several tasks takes microseconds; one of a single task may take any time.
     constexpr uint64_t kSerialChunks = 8;
-    llvm::Value* serial = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "serial");
     llvm::Value* chunk = host.tasks_per_chunk.value;
+    llvm::Value* longer = f_.b.CreateAnd(f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "serial"),
+                                         f_.b.CreateICmpUGT(chunk, f_.b.getInt64(1)), "longer");
     Set(words.tasks_per_chunk,
-        f_.b.CreateSelect(serial, f_.b.CreateMul(chunk, f_.b.getInt64(kSerialChunks)), chunk, "tasks.per.chunk"));
+        f_.b.CreateSelect(longer, f_.b.CreateMul(chunk, f_.b.getInt64(kSerialChunks)), chunk, "tasks.per.chunk"));
     const EmittedKernel& called = unit_.kernels[launch.kernel];
     if (called.signature().SlotOf(KernelParameter::kPhase) >= 0) Set(words.phases, host.phases.value);
     const size_t versions = called.on_host().versions.size();

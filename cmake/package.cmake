@@ -52,7 +52,7 @@ function(tailor_deb component package needs description)
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${description}" PARENT_SCOPE)
 endfunction()
 tailor_deb(runtime tailor-runtime ""
-  "The runtime: a library of less than 2 MB, without a compiler, that loads and runs saved programs at any shape.")
+  "The runtime: a library of less than 1 MB, without a compiler, that loads and runs saved programs at any shape.")
 tailor_deb(compiler tailor "tailor-runtime"
   "The compiler: compiles a graph whose dims are symbols once, for every shape. LLVM is inside.")
 tailor_deb(onnx tailor-onnx "tailor;tailor-runtime" "The ONNX front end: models as graphs over symbolic shapes.")

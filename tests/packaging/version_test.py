@@ -7,17 +7,24 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = (ROOT / "api/include/tailor/version.h").read_text()
 VERSION = ".".join(re.search(rf"#define TAILOR_VERSION_{part} (\d+)", HEADER).group(1)
                    for part in ("MAJOR", "MINOR", "PATCH"))
-STATED = re.compile(r'^version = "(.*)"$', re.M)
+STATED = (  # file, how it states the version
+    ("bindings/rust/tailor-sys/Cargo.toml", r'^version = "(.*)"$'),
+    ("bindings/rust/tailor/Cargo.toml", r'^version = "(.*)"$'),
+    ("bindings/rust/tailor/Cargo.toml", r'^tailor-sys = .* version = "=(.*)"'),
+    ("examples/hosts/go/go.mod", r"tailor\.internal/tailor v(\S+)"),
+    ("examples/service/go.mod", r"tailor\.internal/tailor v(\S+)"),
+    ("docs/hosts/README.md", r"is the library's version, `(.*?)`"),
+    ("docs/hosts/go.md", r"go get tailor\.internal/tailor@v(\S+)"),
+    ("docs/hosts/go.md", r"go_proxy\.py --version (\S+)"),
+    ("docs/quick-start/go.md", r"tailor\.internal/tailor v(\S+)"),
+)
 
 
 class VersionTest(unittest.TestCase):
-    def test_crates_and_python_packages(self):
-        files = [path for name in ("Cargo.toml", "pyproject.toml") for path in sorted((ROOT / "bindings").rglob(name))]
-        self.assertTrue(files)
-        for path in files:
-            stated = STATED.search(path.read_text())
-            if stated is not None:
-                self.assertEqual(stated.group(1), VERSION, path)
+    def test_files_state_the_version(self):
+        for path, pattern in STATED:
+            with self.subTest(path, pattern=pattern):
+                self.assertEqual(re.findall(pattern, (ROOT / path).read_text(), re.M), [VERSION])
 
     def test_exports_have_the_abi_of_the_header(self):
         abi = re.search(r"#define TAILOR_ABI (\d+)", HEADER).group(1)

@@ -29,7 +29,7 @@ within "$developer" '
   cc -std=c99 installed.c -o installed $(pkg-config --cflags --libs tailor)
   seconds ./installed "# in the worker process"
   seconds tailor compile classical_mlp.onnx -o mlp.tlr
-  tailor inspect mlp.tlr | head -n 3' | tee "$folder/$suite.output"
+  tailor inspect mlp.tlr >inspected; head -n 3 inspected' | tee "$folder/$suite.output"
 grep -qx 'B = 2: last row 0.250 0.250 0.250 0.250' "$folder/$suite.output"
 
 note "$suite: python3-tailor; from apt install to the README's first result"

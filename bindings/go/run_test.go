@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -322,6 +321,12 @@ func TestRuntimeOptionsAreChecked(t *testing.T) {
 	if !errors.Is(err, InvalidArgument) {
 		t.Errorf("%v", err)
 	}
+	for _, options := range []RuntimeOptions{{Threads: -1}, {PooledSessions: -1}, {PooledBytes: -1}} {
+		_, err := NewRuntimeWith(options)
+		expectError(t, err, InvalidArgument, "is -1, below 0")
+	}
+	_, many := NewRuntimeWith(RuntimeOptions{PooledSessions: 5000})
+	expectError(t, many, InvalidArgument, "4096")
 }
 
 func TestPlansGiveDims(t *testing.T) {
@@ -413,60 +418,4 @@ func TestCountersCountRuns(t *testing.T) {
 	if _, err := s.Run(x); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestRuntimesHaveAnExecutor(t *testing.T) {
-	var calls int32
-	var messages []string
-	fail := false
-	r, err := NewRuntimeWith(RuntimeOptions{Threads: 3, PooledSessions: 1, PooledBytes: 1 << 20,
-		Log: func(level LogLevel, text string) {
-			if level == LogError {
-				messages = append(messages, text)
-			}
-		},
-		ParallelFor: func(task func(int), count int) {
-			atomic.AddInt32(&calls, 1)
-			if fail {
-				panic("no executor")
-			}
-			var group sync.WaitGroup
-			for i := 0; i < count; i++ {
-				group.Add(1)
-				go func(i int) {
-					defer group.Done()
-					task(i)
-				}(i)
-			}
-			group.Wait()
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	e, err := LoadWith(artifact(), LoadOptions{Runtime: r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := e.NewSession(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, fail = range []bool{false, true} {
-		outputs, err := s.Run(over(t, make([]float32, 256), 64, 4))
-		if err != nil || slice[float32](t, outputs[0])[255] != 0.5 {
-			t.Error(err)
-		}
-	}
-	if calls > 0 && len(messages) == 0 { // the kernels may be too small to divide
-		t.Error("the panic is not logged")
-	}
-	for _, options := range []RuntimeOptions{{Threads: -1}, {PooledSessions: -1}, {PooledBytes: -1}} {
-		_, err := NewRuntimeWith(options)
-		expectError(t, err, InvalidArgument, "is -1, below 0")
-	}
-	_, many := NewRuntimeWith(RuntimeOptions{PooledSessions: 5000})
-	expectError(t, many, InvalidArgument, "4096")
 }

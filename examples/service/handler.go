@@ -35,8 +35,10 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("/readyz", s.readiness)
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		var text bytes.Buffer // a client that reads slowly must not hold the metrics
+		s.writeMetrics(&text)
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		s.writeMetrics(w)
+		_, _ = w.Write(text.Bytes())
 	})
 	return mux
 }

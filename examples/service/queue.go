@@ -21,7 +21,6 @@ type request struct {
 	queued   time.Time
 	answered chan answer // holds one
 	batch    *batch      // guarded by the queue's mutex; nil: it waits
-	gone     bool        // likewise: nobody waits for the answer
 }
 
 type answer struct {
@@ -94,7 +93,6 @@ func (q *queue) add(r *request) error {
 func (q *queue) leave(r *request) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	r.gone = true
 	if r.batch != nil {
 		if r.batch.waiting--; r.batch.waiting == 0 {
 			r.batch.cancel()

@@ -111,6 +111,34 @@ func TestRequestsAreReadAndWrittenInAllTypes(t *testing.T) {
 	}
 }
 
+// slowClient takes what is written once another request has been counted.
+type slowClient struct {
+	*httptest.ResponseRecorder
+	service *Service
+}
+
+func (c slowClient) Write(text []byte) (int, error) {
+	c.service.metrics.request(http.StatusOK, time.Millisecond)
+	return c.ResponseRecorder.Write(text)
+}
+
+func TestAClientThatReadsMetricsSlowlyHoldsUpNobody(t *testing.T) {
+	service, written := NewService("", testConfig()), make(chan bool)
+	client := slowClient{httptest.NewRecorder(), service}
+	go func() {
+		service.Handler().ServeHTTP(client, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the metrics are locked while the client reads")
+	}
+	if text := client.Body.String(); !strings.Contains(text, "tailor_service_requests_open 0\n") {
+		t.Error(text)
+	}
+}
+
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	config := testConfig()
 	config.MaxBody = 4000

@@ -1,4 +1,5 @@
 """Graphs on a GPU in Python, against numpy. The GPU is the one that tests/emulator/fake_driver.h plays."""
+import copy
 import ctypes
 import os
 import subprocess
@@ -204,7 +205,7 @@ class DeviceTest(unittest.TestCase):
             self.assertIn("dltensor_versioned" if versions else '"dltensor"', repr(capsule))
             del capsule
         stale, = session.run(x, borrow=True)
-        session.run(x, borrow=True)
+        copy.copy(session).run(x, borrow=True)
         with self.assertRaisesRegex(BufferError, "until the session's next run"):
             stale.__dlpack__()
         session.wait()

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import ctypes
 import faulthandler
+import functools
 import gc
 import os
 import pickle
@@ -410,13 +411,21 @@ def changed_while_in_use(p):
     session.run(x, p.w)
 
 
+@functools.lru_cache(maxsize=None)
+def many_rows():
+    """An executable that takes enough rows for an executor."""
+    graph = tailor.Graph("many rows")
+    graph.output("y", (graph.input("x", "f32", ["N", 4]) * 2.0).softmax())
+    return graph.compile("host")
+
+
 def executor_that_misbehaves(p):
     """Parts left out, repeated, out of range, kept for later, or run after an exception."""
     kept = []
 
     def parallel_for(task, count):
         kept.append(task)
-        kind = p.random.randrange(5)
+        kind = p.random.randrange(6)
         if kind == 0:
             return
         if kind == 1:
@@ -430,15 +439,20 @@ def executor_that_misbehaves(p):
         elif kind == 3:
             task(0)
             raise KeyError("in the middle")
+        elif kind == 4:
+            task(count + p.random.randrange(10))
         else:
             kept[0](0)
 
-    session = p.executable.session(threads=4, parallel_for=parallel_for)
-    x = np.ones((64, 4), np.float32)
-    try:
-        session.run(x, p.w)
-    except KeyError:
-        pass
+    session = many_rows().session(threads=4, parallel_for=parallel_for)
+    x = np.ones((20000, 4), np.float32)
+    for _ in range(4):
+        try:
+            y, = session.run(x)
+            assert (y == 0.25).all()
+        except KeyError:
+            pass
+    assert kept
     for task in kept:
         task(0)  # after the run: no effect
 

@@ -17,11 +17,12 @@ fn errors_of(file: &Path, good: bool) -> (Vec<String>, String) {
     if good {
         rustc.args(["--cfg", "good"]);
     }
-    let directory = std::env::temp_dir().join(format!("tailor_compile_fail_{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
     let name = file.file_stem().unwrap().to_str().unwrap();
+    let directory = std::env::temp_dir().join(format!("tailor_compile_fail_{}_{}_{}", std::process::id(), name, good));
+    fs::create_dir_all(&directory).unwrap();
     rustc.args(["--out-dir", directory.to_str().unwrap(), "--crate-name", &format!("{}_{}", name, good)]);
     let said = String::from_utf8_lossy(&rustc.output().expect("rustc runs").stderr).into_owned();
+    fs::remove_dir_all(&directory).unwrap();
     let code = |line: &str| line.strip_prefix("error[").and_then(|rest| rest.split(']').next()).map(str::to_owned);
     let mut codes: Vec<String> = said.lines().filter_map(code).collect();
     codes.dedup();

@@ -450,10 +450,10 @@ func TestClosedGraphsAreErrors(t *testing.T) {
 }
 
 // rowsOfSoftmax is an executable whose kernel is worth several threads, and its input.
-func rowsOfSoftmax(t *testing.T) (*tailor.Executable, *tailor.Tensor) {
+func rowsOfSoftmax(t *testing.T, runtime *tailor.Runtime) (*tailor.Executable, *tailor.Tensor) {
 	g := newGraph(t, "softmax")
 	g.Output("y", g.Input("x", tailor.F32, g.Symbol("rows", nil), graph.Int(64)).Softmax(-1))
-	executable, err := g.Compile(nil)
+	executable, err := g.Compile(&graph.CompileOptions{Runtime: runtime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +466,7 @@ func rowsOfSoftmax(t *testing.T) (*tailor.Executable, *tailor.Tensor) {
 }
 
 func TestKernelsRunOnTheCallersExecutor(t *testing.T) {
-	executable, x := rowsOfSoftmax(t)
+	executable, x := rowsOfSoftmax(t, nil)
 	results := func(parallelFor func(task func(int), count int)) []float32 {
 		s, err := executable.NewSessionOn(3, parallelFor)
 		if err != nil {
@@ -504,7 +504,7 @@ func TestKernelsRunOnTheCallersExecutor(t *testing.T) {
 }
 
 func TestPanicsOfAnExecutorGoOnAfterTheRun(t *testing.T) {
-	executable, x := rowsOfSoftmax(t)
+	executable, x := rowsOfSoftmax(t, nil)
 	s, err := executable.NewSessionOn(2, func(task func(int), count int) { panic("no more threads") })
 	if err != nil {
 		t.Fatal(err)
@@ -559,7 +559,7 @@ func TestADonatedInputIsUpdatedWhereItIs(t *testing.T) {
 }
 
 func TestASessionIsUsedByOneCall(t *testing.T) {
-	executable, x := rowsOfSoftmax(t)
+	executable, x := rowsOfSoftmax(t, nil)
 	var s *tailor.Session
 	var within []error
 	s, err := executable.NewSessionOn(2, func(task func(int), count int) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ _deferring = False
 
 _lock = threading.Lock()
 _cancel: Optional[Callable[[], None]] = None  # of the run in progress
-_pipe: Optional[int] = None  # where signals are written
+_pipe: Optional[tuple[int, int]] = None  # from which signals are read, and to which they are written
 _main_thread = threading.main_thread().ident
 
 
@@ -53,27 +54,39 @@ def cancelling(cancel: Callable[[], None], uncancel: Callable[[], None]) -> Iter
     finally:
         signal.set_wakeup_fd(-1)
         with _lock:
+            _read()  # an interrupt of this run must not cancel the next one
             _cancel = None
         if called:
             uncancel()
 
 
 def _opened() -> int:
-    """The pipe that signals are written to; its reader runs."""
+    """Where signals are written; the thread that reads them runs."""
     global _pipe
     if _pipe is None:
-        reader, _pipe = os.pipe()
-        os.set_blocking(_pipe, False)
-        threading.Thread(target=_watch, args=(reader,), name="tailor-interrupts", daemon=True).start()
-    return _pipe
+        _pipe = os.pipe()
+        for end in _pipe:
+            os.set_blocking(end, False)
+        threading.Thread(target=_watch, args=(_pipe[0],), name="tailor-interrupts", daemon=True).start()
+    return _pipe[1]
 
 
 def _watch(reader: int) -> None:
+    written = select.poll()
+    written.register(reader, select.POLLIN)
     while True:
-        signals = os.read(reader, 64)
+        written.poll()
         with _lock:
-            if signal.SIGINT in signals and _cancel is not None:
+            if signal.SIGINT in _read() and _cancel is not None:
                 _cancel()
+
+
+def _read() -> bytes:
+    """The signals that were written and not read yet. Needs the lock."""
+    try:
+        return os.read(_pipe[0], 64) if _pipe else b""
+    except BlockingIOError:
+        return b""
 
 
 def _begin_child() -> None:

@@ -318,7 +318,9 @@ class Executable(_handles.Closable):
         try:
             return self._idle.pop()
         except IndexError:
-            return self.session()
+            session = self.session()
+            del session.executable  # a cycle would keep the executable until the garbage collector runs
+            return session
 
     def _give_back(self, session: Session) -> None:
         if not self._closed and self._keeps_sessions() and len(self._idle) < _MOST_IDLE:

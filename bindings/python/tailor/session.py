@@ -48,7 +48,7 @@ class Session(_handles.Closable):
         self._kept = _Kept(program, self._callbacks)
         self._handle = handle.own(_library.runtime().tailor_session_release, self._kept)
         self._stream: Optional[int] = program.library.tailor_session_stream(self._handle)
-        self._runs, self._threads, self._asynchronous = 0, int(threads), bool(asynchronous)
+        self._threads, self._asynchronous = int(threads), bool(asynchronous)
         self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
         if asynchronous:
@@ -80,7 +80,7 @@ class Session(_handles.Closable):
         arrays, tensors = self._program.arguments(inputs, named, self._stream, self._copy_strided)
         self._begin("tailor_session_run")
         try:
-            self._runs += 1
+            self._kept.runs += 1
             if self._asynchronous:
                 self._keep(arrays)
             if borrow:
@@ -143,8 +143,12 @@ class Session(_handles.Closable):
 
     def wait(self) -> None:
         """Returns when all runs are done; raises an error that the GPU found in runs that were not waited for."""
-        self._call("tailor_session_wait")
-        self._kept.under_way.clear()
+        self._begin("tailor_session_wait")
+        try:
+            self._check(self._library.tailor_session_wait(self._handle))
+            self._kept.under_way.clear()
+        finally:
+            self._one_call.release()
 
     def poll(self) -> bool:
         """Whether all runs are done, without waiting. If they are, raises as wait does."""
@@ -259,10 +263,10 @@ class Session(_handles.Closable):
 
     def _giver(self, index: int) -> Callable[[Optional[int], bool], Any]:
         """The function that takes output `index` of this run out of the session."""
-        run = self._runs
+        run = self._kept.runs
 
         def give(stream: Optional[int], versioned: bool) -> Any:
-            if self._runs != run:
+            if self._kept.runs != run:
                 raise BufferError("the array was valid until the session's next run")
             return _dlpack.capsule(self, index, stream, versioned)
 
@@ -279,10 +283,11 @@ def _nanoseconds(seconds: Optional[float]) -> int:
 
 
 class _Kept:
-    """What the C session uses until it is released."""
+    """What the C session uses until it is released, and the number of its runs."""
 
     def __init__(self, program: Program, callbacks: Callbacks) -> None:
         self.program, self.callbacks = program, callbacks
+        self.runs = 0
         self.bound: list[Any] = []
         self.under_way: list[Any] = []  # the arrays of runs that may still read and write them
 

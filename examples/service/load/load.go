@@ -3,6 +3,7 @@ package load
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -269,8 +270,9 @@ func (o *Options) random(input string, dtype tailor.DType, dims []int64, random 
 	a := array.Random(dtype, dims, random, strings.Contains(","+strings.Join(o.Ones, ",")+",", ","+input+","))
 	if max := o.Max[input]; max > 0 && (dtype == tailor.I64 || dtype == tailor.I32) {
 		for i := 0; i < len(a.Data); i += int(dtype.Size()) {
-			value := random.Int63n(max)
-			a.Data[i], a.Data[i+1], a.Data[i+2] = byte(value), byte(value>>8), byte(value>>16)
+			var word [8]byte
+			binary.LittleEndian.PutUint64(word[:], uint64(random.Int63n(max)))
+			copy(a.Data[i:i+int(dtype.Size())], word[:])
 		}
 	}
 	return a

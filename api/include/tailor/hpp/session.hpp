@@ -50,7 +50,6 @@ struct SessionState {
   SessionState(Executable given, const SessionOptions& options)
       : executable(std::move(given)), parallel_for(options.parallel_for), trace(options.trace) {}
 
-  std::unique_ptr<tailor_session, Release> raw;
   Executable executable;
   ParallelFor parallel_for;
   std::function<void(const TraceEvent&)> trace;
@@ -61,6 +60,7 @@ struct SessionState {
   std::atomic<std::uint64_t> serial{0};  // number of calls that may have changed outputs
   Caught caught;                         // what callbacks threw
   std::vector<tailor_tensor> inputs, outputs;
+  std::unique_ptr<tailor_session, Release> raw;  // last: released before what it calls
 
   static void run_parallel_for(void* user, void (*task)(void*, std::size_t), void* data, std::size_t count) noexcept {
     auto* self = static_cast<SessionState*>(user);
@@ -179,8 +179,8 @@ class Outputs {
   }
   // The same as a DLPack tensor, for another library: the caller owns it. `stream`: CUDA, waits for the run.
   Result<DLManagedTensor*> take_dlpack(std::size_t index, void* stream = nullptr) {
+    const detail::Hold hold(state_);  // first: no run may come between the check and the transfer
     if (auto known = check(index); !known) return known.error();
-    const detail::Hold hold(state_);
     if (!hold.held()) return hold.error("take");
     DLManagedTensor* out = nullptr;
     if (auto done = detail::check(tailor_session_take_output(state_->raw.get(), index, stream, &out)); !done) {

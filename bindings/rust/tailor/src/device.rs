@@ -1,5 +1,7 @@
 //! Devices of executables.
 
+use crate::sys;
+
 /// The device that an executable runs on. No other device is taken in its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
@@ -14,8 +16,8 @@ impl Device {
     /// Kind and ordinal, as in the C options.
     pub(crate) fn numbers(self) -> (i32, i32) {
         match self {
-            Device::Cpu => (0, 0),
-            Device::Cuda(ordinal) => (1, ordinal),
+            Device::Cpu => (sys::TAILOR_DEVICE_CPU, 0),
+            Device::Cuda(ordinal) => (sys::TAILOR_DEVICE_CUDA, ordinal),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::sys;
+
 /// An element type; the numbers are those of `tailor/runtime.h`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DType(
@@ -10,19 +12,28 @@ pub struct DType(
 );
 
 macro_rules! dtypes {
-    ($($name:ident $number:literal $text:literal),*) => {
+    ($($name:ident $constant:ident $text:literal),* $(,)?) => {
         impl DType {
-            $(#[doc = concat!("`", $text, "`.")] pub const $name: DType = DType($number);)*
-            const NAMES: &'static [&'static str] = &[$($text),*];
+            $(#[doc = concat!("`", $text, "`.")] pub const $name: DType = DType(sys::$constant);)*
+
+            fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $(sys::$constant => Some($text),)*
+                    _ => None,
+                }
+            }
         }
     };
 }
-dtypes!(BOOL 1 "bool", I8 2 "i8", I16 3 "i16", I32 4 "i32", I64 5 "i64", U8 6 "u8", U16 7 "u16", U32 8 "u32",
-        U64 9 "u64", F16 10 "f16", BF16 11 "bf16", F32 12 "f32", F64 13 "f64");
+dtypes!(
+    BOOL TAILOR_BOOL "bool", I8 TAILOR_I8 "i8", I16 TAILOR_I16 "i16", I32 TAILOR_I32 "i32", I64 TAILOR_I64 "i64",
+    U8 TAILOR_U8 "u8", U16 TAILOR_U16 "u16", U32 TAILOR_U32 "u32", U64 TAILOR_U64 "u64", F16 TAILOR_F16 "f16",
+    BF16 TAILOR_BF16 "bf16", F32 TAILOR_F32 "f32", F64 TAILOR_F64 "f64",
+);
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match DType::NAMES.get((self.0 as usize).wrapping_sub(1)) {
+        match self.name() {
             Some(name) => f.write_str(name),
             None => write!(f, "element type {}", self.0),
         }

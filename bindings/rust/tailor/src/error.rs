@@ -37,16 +37,16 @@ pub enum ErrorCode {
 use ErrorCode::*;
 
 const CODES: [(ErrorCode, i32, &str); 10] = [
-    (Cancelled, 1, "CANCELLED"),
-    (InvalidArgument, 3, "INVALID_ARGUMENT"),
-    (DeadlineExceeded, 4, "DEADLINE_EXCEEDED"),
-    (NotFound, 5, "NOT_FOUND"),
-    (ResourceExhausted, 8, "RESOURCE_EXHAUSTED"),
-    (FailedPrecondition, 9, "FAILED_PRECONDITION"),
-    (OutOfRange, 11, "OUT_OF_RANGE"),
-    (Unimplemented, 12, "UNIMPLEMENTED"),
-    (Internal, 13, "INTERNAL"),
-    (DataLoss, 15, "DATA_LOSS"),
+    (Cancelled, sys::TAILOR_CANCELLED, "CANCELLED"),
+    (InvalidArgument, sys::TAILOR_INVALID_ARGUMENT, "INVALID_ARGUMENT"),
+    (DeadlineExceeded, sys::TAILOR_DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED"),
+    (NotFound, sys::TAILOR_NOT_FOUND, "NOT_FOUND"),
+    (ResourceExhausted, sys::TAILOR_RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED"),
+    (FailedPrecondition, sys::TAILOR_FAILED_PRECONDITION, "FAILED_PRECONDITION"),
+    (OutOfRange, sys::TAILOR_OUT_OF_RANGE, "OUT_OF_RANGE"),
+    (Unimplemented, sys::TAILOR_UNIMPLEMENTED, "UNIMPLEMENTED"),
+    (Internal, sys::TAILOR_INTERNAL, "INTERNAL"),
+    (DataLoss, sys::TAILOR_DATA_LOSS, "DATA_LOSS"),
 ];
 
 impl ErrorCode {

@@ -158,8 +158,10 @@ class CancelTest(unittest.TestCase):
 
     def interrupted(self, script):
         """Runs a script that is interrupted as by Ctrl-C once it has printed "begun"."""
+        # A background job of a shell ignores SIGINT, and its children inherit that.
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+                                 stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.assertEqual(child.stdout.readline(), "begun\n")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=120)

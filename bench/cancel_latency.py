@@ -3,7 +3,7 @@
 Usage: PYTHONPATH=bindings/python python bench/cancel_latency.py [--threads N] [--repeat N] [CASE...]
 
 One line per graph: the time of a whole run, and the median and maximum of the latencies of runs cancelled at many
-moments. The last two are single tasks, which are not interrupted (docs/decisions/runs-are-polled.md).
+moments (docs/decisions/runs-are-polled.md).
 """
 import argparse
 import statistics
@@ -43,8 +43,13 @@ CASES = {
     "sort, 1 M": lambda: compiled(lambda g, a: g.sort(a, axis=-1)[0], floats(1, 1 << 20)),
     "gather, 48 M": lambda: compiled(lambda g, a, i: a.gather(i), floats(1 << 20), RANDOM.integers(0, 1 << 20, 48 << 20)),
     "l2_normalize, 2 rows": lambda: compiled(lambda g, a: a.l2_normalize(-1), floats(2, 32 << 20)),
+    "sum of 64 M": lambda: compiled(lambda g, a: a.reduce_sum([0]), floats(64 << 20)),
+    # Kernels that poll within one task.
     "scan, 32 M": lambda: compiled(lambda g, a: a.scan(0, "add"), floats(32 << 20)),
+    "scatter, 32 M": lambda: compiled(lambda g, a, i, u: g.scatter(a, g.reshape(i, [i.shape[0], 1]), u, "add"),
+                                      floats(1 << 20), RANDOM.integers(0, 1 << 20, 32 << 20), floats(32 << 20)),
     "matmul, K of 4 M": lambda: compiled(lambda g, a, b: a @ b, floats(16, 4 << 20), floats(4 << 20, 16)),
+    "matmul, K of 32 M": lambda: compiled(lambda g, a, b: a @ b, floats(1, 32 << 20), floats(32 << 20, 1)),
 }
 
 

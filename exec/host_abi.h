@@ -68,6 +68,9 @@ struct RtContext {
   // Nonzero: RtApi::poll is to be asked whether the run ends before it is complete. Written by other threads during a
   // run; host programs read it atomically, after each step.
   int64_t interrupt;
+  // The same question for kernels whose tasks may be long, on any thread of the run: nonzero if it is interrupted. They
+  // return early then, and leave it to the host program to fail.
+  int32_t (*interrupted)(RtContext* context);
 };
 
 inline constexpr uint64_t kGridSyncBytes = 256;
@@ -133,11 +136,12 @@ inline constexpr int32_t kCheckOverflow = -1;
 
 static_assert(sizeof(LaunchGrid) == 24 && offsetof(LaunchGrid, shared_bytes) == 8);
 static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
-static_assert(sizeof(RtContext) == 80 && offsetof(RtContext, constants) == 8);
+static_assert(sizeof(RtContext) == 88 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, shape_cache) == 32 && offsetof(RtContext, workers) == 40);
 static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, costs) == 56);
 static_assert(offsetof(RtContext, grid_sync) == 64 && offsetof(RtContext, interrupt) == 72);
+static_assert(offsetof(RtContext, interrupted) == 80);
 static_assert(sizeof(GemmArgs) == 144 && offsetof(GemmArgs, batch) == 40 && offsetof(GemmArgs, m) == 48);
 static_assert(offsetof(GemmArgs, lhs_strides) == 72 && offsetof(GemmArgs, rhs_strides) == 96);
 static_assert(offsetof(GemmArgs, lhs) == 120 && offsetof(GemmArgs, out) == 136);

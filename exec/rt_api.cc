@@ -311,6 +311,8 @@ constexpr RtApi kTracingDeviceRtApi = DeviceTable(Trace);
 
 }  // namespace
 
+int32_t IsInterrupted(RtContext* context) { return StateOf(context).interrupt.Ends() ? 1 : 0; }
+
 const RtApi& HostRtApi() { return kHostRtApi; }
 
 const RtApi& TracingRtApi() { return kTracingRtApi; }

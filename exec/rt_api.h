@@ -50,6 +50,9 @@ struct RunState {
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);
 
+// RtContext::interrupted.
+int32_t IsInterrupted(RtContext* context);
+
 // The callback tables of sessions on the host and on devices, without and with tracing. Plan functions may only call
 // `fail` and `custom_workspace`.
 const RtApi& HostRtApi();

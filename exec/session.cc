@@ -79,6 +79,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.streamed_bytes = StreamedBytes();
   state_.context.costs = &executable.costs();
   state_.context.grid_sync = stream_ != nullptr ? stream_->grid_sync() : nullptr;
+  state_.context.interrupted = IsInterrupted;
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;

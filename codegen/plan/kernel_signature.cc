@@ -5,13 +5,15 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/long_tasks.h"
 #include "codegen/plan/plan_queries.h"
 #include "exec/host_abi.h"
 
 namespace tailor {
 
 bool KernelParameter::is_address() const {
-  return kind == kBuffer || kind == kScratch || kind == kFault || kind == kLaunchScratch || kind == kGridBarrier;
+  return kind == kBuffer || kind == kScratch || kind == kFault || kind == kLaunchScratch || kind == kGridBarrier ||
+         kind == kContext;
 }
 
 std::optional<int64_t> KernelParameter::context_field() const {
@@ -43,6 +45,8 @@ std::string KernelParameter::Name() const {
       return "grid.barrier";
     case kParts:
       return "parts";
+    case kContext:
+      return "context";
     case kTensorMap:
       return absl::StrCat("map", index);
   }
@@ -70,6 +74,7 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
     add(options.sync == Sync::kPhases ? KernelParameter::kPhase : KernelParameter::kGridBarrier);
     add(KernelParameter::kParts);
   }
+  if (options.polls) add(KernelParameter::kContext);
   slots_ = static_cast<int>(parameters_.size());
   for (int i = 0; i < options.tensor_maps; ++i) add(KernelParameter::kTensorMap, i);
 }
@@ -77,7 +82,9 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
 KernelSignature KernelSignature::OnHost(const KernelPlan& plan, const Schedule& schedule) {
   const bool phases = std::any_of(schedule.versions.begin(), schedule.versions.end(),
                                   [](const Version& version) { return version.parts.has_value(); });
-  return KernelSignature(plan, {.chooses_tiling = schedule.tile.chooses, .sync = phases ? Sync::kPhases : Sync::kNone});
+  return KernelSignature(plan, {.chooses_tiling = schedule.tile.chooses,
+                                .sync = phases ? Sync::kPhases : Sync::kNone,
+                                .polls = PollsOnHost(plan, schedule)});
 }
 
 int KernelSignature::SlotOf(KernelParameter::Kind kind, int index) const {

@@ -28,6 +28,7 @@ struct KernelParameter {
     kPhase,          // i64, the number of the current phase
     kGridBarrier,    // address of RtContext::grid_sync
     kParts,          // i64: PartTasks::count, CudaVersion::parts
+    kContext,        // address of the session's RtContext
     kTensorMap,      // kTensorMapBytes by value, after the slots; `index`: in DeviceKernel::maps
   };
   static constexpr int kKinds = kTensorMap + 1;
@@ -49,6 +50,7 @@ class KernelSignature {
   struct Options {
     bool chooses_tiling = false;
     Sync sync = Sync::kNone;
+    bool polls = false;
     int tensor_maps = 0;
   };
 

@@ -523,10 +523,10 @@ TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const 
                                                  size_t input_count);
 
 /* Cancels the run in progress, or else the next one: it returns CANCELLED. From any thread, also while another runs the
- * session. On a CPU an interrupted run returns within a few milliseconds: it ends at the next chunk of tasks, launch or
- * iteration. Calls of custom operators, matmul providers and parallel_for are completed, as is work enqueued on a CUDA
- * device. Outputs are unspecified, as after every error; the session stays usable. A run that completes just then uses
- * the request up. */
+ * session. On a CPU an interrupted run returns within a few milliseconds: it ends at the next launch, iteration, chunk
+ * of tasks or part of a long task. Calls of custom operators, matmul providers and parallel_for are completed, as is
+ * work enqueued on a CUDA device. Outputs are unspecified, as after every error; the session stays usable. A run that
+ * completes just then uses the request up. */
 TAILOR_API tailor_status* tailor_session_cancel(const tailor_session* session);
 /* Takes back a tailor_session_cancel that has found no run. Threads as for tailor_session_cancel. */
 TAILOR_API tailor_status* tailor_session_uncancel(const tailor_session* session);

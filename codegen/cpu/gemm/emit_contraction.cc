@@ -20,6 +20,7 @@
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
+#include "codegen/scalar/poll.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "graph/status_macros.h"
 
@@ -194,7 +195,8 @@ class ContractionEmitter {
       EmitLoop(b_, first_group, last_group, 1, "group", body);
     };
     const auto for_depths = [&](llvm::function_ref<void(Value*)> body) {
-      EmitLoop(b_, I64(0), AtLeastOne(AxisDimSize(c_.k)), tile_.depth, "depth", body);
+      EmitLoop(b_, I64(0), AtLeastOne(AxisDimSize(c_.k)), tile_.depth, "depth",
+               [&](Value* k) { EmitUnlessInterrupted(b_, frame_, [&] { body(k); }); });
     };
     if (!depth_blocks_) {
       EmitLhsPart(I64(0));

@@ -9,6 +9,7 @@
 #include "codegen/cpu/loops/task_digits.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
+#include "codegen/scalar/poll.h"
 #include "codegen/scalar/scalar_ops.h"
 
 namespace tailor::cpu {
@@ -194,10 +195,13 @@ void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
       for (int i = 0; i < partials; ++i) blocks.Add(s, of_pass.back().slot(i));
     }
   }
-  EmitScalarLoops(scalar_axes, 0, !lanes_here, blocks, [&] {
+  const std::optional<PollPoint> poll = PollPointOf(plan_, *passes[0].stage);
+  EmitScalarLoops(scalar_axes, 0, !lanes_here, poll, blocks, [&] {
     if (lanes_here) {
-      EmitVectors(SpanOf(schedule_.lane_axis), unroll, &blocks,
-                  [&](const Vectors& vectors) { EmitStatements(passes, vectors, true, scans, sums); });
+      EmitPolled(poll, schedule_.lane_axis, [&] {
+        EmitVectors(SpanOf(schedule_.lane_axis), unroll, &blocks,
+                    [&](const Vectors& vectors) { EmitStatements(passes, vectors, true, scans, sums); });
+      });
       if (!scalar_axes.empty()) blocks.Count(kRestSteps);
     } else {
       EmitStatements(passes, across_, across_.count > 1, scans, sums);
@@ -229,7 +233,22 @@ int64_t StageLoops::MostSteps(const std::vector<int>& axes, int unroll) const {
   return steps;
 }
 
-void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
+void StageLoops::EmitPolled(const std::optional<PollPoint>& poll, int axis, llvm::function_ref<void()> loops) {
+  if (!poll || poll->axis != axis) return loops();
+  EmitLoop(b_, b_.getInt64(0), DimSizeOf(axis), poll->steps, "block", [&](llvm::Value* first) {
+    EmitUnlessInterrupted(b_, frames_[0], [&] {
+      llvm::Value* next = b_.CreateAdd(first, b_.getInt64(poll->steps));
+      SetSpan(axis,
+              {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, DimSizeOf(axis), next, nullptr, "block.end")});
+      loops();
+    });
+  });
+  span_axis_ = -1;
+  Forget();
+}
+
+void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step,
+                                 const std::optional<PollPoint>& poll, BlockSums& blocks,
                                  llvm::function_ref<void()> body) {
   if (depth == axes.size()) return body();
   const bool innermost = is_step && depth + 1 == axes.size();
@@ -242,16 +261,18 @@ void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, boo
     blocks.Count(dim_size.constant);
     return Forget();
   }
-  const PartSpan span = SpanOf(axes[depth]);
   const auto turn = [&](llvm::Value* index) {
     ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
-    EmitScalarLoops(axes, depth + 1, is_step, blocks, body);
+    EmitScalarLoops(axes, depth + 1, is_step, poll, blocks, body);
   };
-  if (innermost) {
-    blocks.EmitSteps(span.begin, span.end, 1, "tile", turn);
-  } else {
-    EmitLoop(b_, span.begin, span.end, 1, "tile", turn);
-  }
+  EmitPolled(poll, axes[depth], [&] {
+    const PartSpan span = SpanOf(axes[depth]);
+    if (innermost) {
+      blocks.EmitSteps(span.begin, span.end, 1, "tile", turn);
+    } else {
+      EmitLoop(b_, span.begin, span.end, 1, "tile", turn);
+    }
+  });
   Forget();
 }
 

@@ -5,9 +5,11 @@
 #define TAILOR_CODEGEN_CPU_LOOPS_STAGE_LOOPS_H_
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "codegen/cpu/loops/accumulator.h"
+#include "codegen/plan/long_tasks.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/block_sums.h"
 #include "codegen/scalar/partial_reductions.h"
@@ -89,9 +91,11 @@ class StageLoops {
   void EmitRowByRow(const Stage& stage);
   void EmitStageOf(const Stage& stage, int row);
   // `is_step`: the body is one step of `blocks`. Then a short innermost loop is emitted as straight code.
-  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
-                       llvm::function_ref<void()> body);
+  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, const std::optional<PollPoint>& poll,
+                       BlockSums& blocks, llvm::function_ref<void()> body);
   void EmitPasses(const std::vector<Pass>& passes);
+  // Runs `loops`, which loop along `axis`, in the blocks of `poll` if that is its axis.
+  void EmitPolled(const std::optional<PollPoint>& poll, int axis, llvm::function_ref<void()> loops);
   void EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans, Sums& sums);
   llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u);
   llvm::Value* Stored(const Statement& s, llvm::Value* result);

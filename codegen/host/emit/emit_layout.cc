@@ -189,6 +189,8 @@ class LayoutEmitter {
         return shape.parts.value;
       case KernelParameter::kPhase:
         return nullptr;
+      case KernelParameter::kContext:
+        return f_.context();
       case KernelParameter::kGridBarrier:
       case KernelParameter::kTensorMap:
         break;

@@ -13,11 +13,13 @@
 #include "codegen/cuda/ptx/target.h"
 #include "codegen/lower/lower_graph.h"
 #include "codegen/plan/attention.h"
+#include "codegen/plan/long_tasks.h"
 #include "codegen/plan/plan_queries.h"
 #include "exec/host_abi.h"
 #include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/cpu/poll_counter.h"
 #include "tests/codegen/link/ir_image.h"
 #include "tests/emulator/simt_emulator.h"
 #include "tests/support/every_op.h"
@@ -197,6 +199,8 @@ class Kernels {
     const Schedule& cpu = cpu_[number];
     const int64_t bytes = (*cpu.scratch_bytes.Evaluate(dims) + 63) / 64 * 64;
     Fill(plan, dims, bytes, 1, bytes_off, want);
+    const PollCounter run;
+    if (PollsOnHost(plan, cpu)) want.slots.push_back(run.slot());
     const auto function = image_->Find<KernelFn>(absl::StrCat("k", number, "_v", cpu.versions.size() - 1));
     function(want.slots.data(), 0, *cpu.tasks.Evaluate(dims), 0);
 

@@ -42,6 +42,11 @@ TEST(KernelSignature, OrdersParameters) {
   EXPECT_EQ(Names(KernelSignature(small, {.chooses_tiling = true})), "b0 b1 b2 d0 d1 tiling");
 }
 
+TEST(KernelSignature, KernelsThatPollHaveTheContextAfterAllElse) {
+  EXPECT_EQ(Names(KernelSignature(Plan(), {.chooses_tiling = true, .polls = true})),
+            "b0 b1 b2 d0 d1 scratch scratch.bytes fault fault.base tiling context");
+}
+
 TEST(KernelSignature, KnowsWhereAParameterIs) {
   const KernelSignature signature(Plan(), {.sync = KernelSignature::Sync::kPhases});
   EXPECT_EQ(signature.SlotOf(KernelParameter::kBuffer, 2), 2);

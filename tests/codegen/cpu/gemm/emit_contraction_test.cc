@@ -124,6 +124,19 @@ TEST(EmitContraction, LongDepthIsSummedInBlocks) {
   }
 }
 
+TEST(EmitContraction, LongDepthsEndOnceTheRunIsInterrupted) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    Matmul matmul({}, target);
+    const MatmulCaseSize size{.m = 5, .n = 11, .k = 3 * matmul.schedule().tile.depth};
+    matmul.SetPolls(3);
+    matmul.ExpectRight(size, matmul.Run(size));
+    matmul.SetPolls(2);
+    const std::vector<char> untouched = matmul.Run(size, {});
+    EXPECT_EQ(matmul.Run(size), untouched);
+  }
+}
+
 TEST(EmitContraction, ResultsLargerThanCache) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

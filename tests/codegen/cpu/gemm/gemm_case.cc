@@ -7,7 +7,9 @@
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
+#include "codegen/plan/long_tasks.h"
 #include "exec/tile_state.h"
+#include "tests/codegen/cpu/poll_counter.h"
 
 namespace tailor::gemm {
 
@@ -56,6 +58,9 @@ std::vector<char> Matmul::Run(const MatmulCaseSize& size, const std::vector<int6
   const MatmulMemory memory(form_, size);
   std::vector<int64_t> args = memory.Arguments(plan_);
   if (schedule_.tile.chooses) args.push_back(static_cast<int64_t>(TilingWord(TilingOf(size), ahead_)));
+  std::optional<PollCounter> run;
+  polls_ ? run.emplace(*polls_) : run.emplace();
+  if (PollsOnHost(plan_, schedule_)) args.push_back(run->slot());
   auto kernel = image_->Find<KernelFn>("matmul_v0");
   for (size_t i = 0; i + 1 < starts.size(); ++i) kernel(args.data(), starts[i], starts[i + 1], 0);
   return memory.Output();

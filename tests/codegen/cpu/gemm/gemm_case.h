@@ -28,6 +28,8 @@ class Matmul {
 
   // Runs choose the cut as one thread does, unless another is set, which is one of the schedule's.
   void SetTiling(const MatmulTiling& tiling) { tiling_ = tiling; }
+  // Runs are interrupted after that many polls.
+  void SetPolls(int polls) { polls_ = polls; }
   // CostProfile::ahead of the machine that it is to think it runs on.
   void SetAhead(float ahead) { ahead_ = ahead; }
   int64_t Tasks(const MatmulCaseSize& size) const;
@@ -46,6 +48,7 @@ class Matmul {
   MatmulCaseForm form_;
   const CpuTarget target_;
   std::optional<MatmulTiling> tiling_;
+  std::optional<int> polls_;
   float ahead_ = CostProfile().prefetch_distance;
   KernelPlan plan_;
   Schedule schedule_;

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 
+#include "codegen/plan/long_tasks.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tests/codegen/cpu/poll_counter.h"
 #include "tests/codegen/link/ir_image.h"
 #include "tests/codegen/plan/loop_plans.h"
 
@@ -49,6 +52,7 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
   void Build(const KernelPlan& plan) {
     const CpuTarget target = *FindCpuTarget(GetParam());
     schedule_ = ScheduleLoops(plan, target.traits);
+    polls_ = PollsOnHost(plan, schedule_);
     auto module = std::make_unique<llvm::Module>("kernel", context_);
     ASSERT_TRUE(EmitLoops(plan, schedule_, EmitTarget::Of(target.traits), "k", *module).ok());
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
@@ -67,11 +71,12 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
     return static_cast<int>(std::find_if(schedule_.versions.begin(), schedule_.versions.end(), whole) -
                             schedule_.versions.begin());
   }
-  // Runs all tasks in two pieces, as two threads would.
+  // Runs all tasks in two pieces, as two threads would; without KernelParameter::kContext in `args`.
   void Run(const std::vector<int64_t>& args, const std::vector<int64_t>& dims) { Run(args, dims, Whole()); }
   void Run(std::vector<int64_t> args, std::vector<int64_t> dims, int version) {
     const int64_t tasks = *schedule_.tasks.Evaluate(dims);
     auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v" + std::to_string(version));
+    if (polls_) args.push_back(run_->slot());
     const int64_t half = tasks / 2;
     if (half > 0) kernel(args.data(), 0, half, 0);
     if (half < tasks) kernel(args.data(), half, tasks, 1);
@@ -80,6 +85,8 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
 
   llvm::LLVMContext context_;
   Schedule schedule_;
+  bool polls_ = false;
+  std::optional<PollCounter> run_{std::in_place};
   std::unique_ptr<CodeImage> image_;
 };
 
@@ -222,6 +229,41 @@ TEST_P(EmitLoopsTest, ScansOfColumnsRunSideBySide) {
       }
     }
     EXPECT_EQ(y[rows * columns], -9.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, ScansEndOnceTheRunIsInterrupted) {
+  BUILD_OR_SKIP(ColumnScanPlan());
+  constexpr int64_t kRows = 100000;
+  const int64_t block = PollPointOf(ColumnScanPlan(), ColumnScanPlan().stages[0])->steps;
+  const std::vector<float> x(kRows, 1.0f);
+  for (int polls : {0, 1, 3, 1000}) {
+    std::vector<float> y(kRows, -1.0f);
+    run_.emplace(polls);
+    Run({Slot(x.data()), Slot(y.data()), 1, kRows}, {1, kRows});
+    EXPECT_EQ(std::count(y.begin(), y.end(), 1.0f), std::min(polls * block, kRows)) << polls;
+  }
+}
+
+// An element per update; later ones win.
+TEST_P(EmitLoopsTest, UpdatesEndOnceTheRunIsInterrupted) {
+  const KernelPlan plan = ParsedPlan(R"(
+kernel axes [a0: d0 ordered]
+  in b0: i64[d0]
+  out b1: i64[d1]
+  stage over [a0]
+    b1[(a0 % d1)] = b0[a0]
+)");
+  BUILD_OR_SKIP(plan);
+  constexpr int64_t kUpdates = 100000, kElements = 7;
+  std::vector<int64_t> x(kUpdates);
+  std::iota(x.begin(), x.end(), 0);
+  for (int polls : {0, 2, 1000}) {
+    std::vector<int64_t> y(kElements, -1);
+    run_.emplace(polls);
+    Run({Slot(x.data()), Slot(y.data()), kUpdates, kElements}, {kUpdates, kElements});
+    const int64_t done = std::min(polls * PollPointOf(plan, plan.stages[0])->steps, kUpdates);
+    EXPECT_EQ(*std::max_element(y.begin(), y.end()), done - 1) << polls;
   }
 }
 

@@ -10,12 +10,16 @@
 namespace tailor::driver {
 namespace {
 
-ProgramTensor DescribeTensor(const Graph& graph, const std::string& name, const TensorType& type) {
-  ProgramTensor tensor{name, type.dtype, {}};
-  for (const DimExpr& dim : type.shape) {
-    tensor.dims.push_back({dim.symbol().value_or(-1), dim.constant().value_or(-1), graph.DimText(dim)});
+std::vector<ProgramDim> DescribeDims(const Graph& graph, absl::Span<const DimExpr> shape) {
+  std::vector<ProgramDim> dims;
+  for (const DimExpr& dim : shape) {
+    dims.push_back({dim.symbol().value_or(-1), dim.constant().value_or(-1), graph.DimText(dim)});
   }
-  return tensor;
+  return dims;
+}
+
+ProgramTensor DescribeTensor(const Graph& graph, const std::string& name, const TensorType& type) {
+  return {.name = name, .dtype = type.dtype, .dims = DescribeDims(graph, type.shape)};
 }
 
 // The 64-bit FNV-1a hash.
@@ -51,6 +55,9 @@ Program DescribeProgram(const Graph& graph, absl::Span<const lower::LoweredProgr
   const host::HostProgram& outermost = lowered[0]->programs[0];
   for (size_t i = 0; i < outermost.donated.size(); ++i) program.inputs[i].donated = outermost.donated[i];
   for (size_t i = 0; i < outermost.memory_of.size(); ++i) program.outputs[i].memory_of = outermost.memory_of[i];
+  for (size_t i = 0; i < outermost.output_dims.size(); ++i) {  // simplified by facts, as a run computes them
+    program.outputs[outermost.output_numbers[i]].dims = DescribeDims(graph, outermost.output_dims[i]);
+  }
   for (const lower::LoweredProgram* one : lowered) {
     for (const host::HostProgram& host : one->programs) {
       for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});

@@ -22,7 +22,7 @@ namespace tailor::tune {
 inline constexpr int64_t kPackedTiles = 4;
 
 // The function is a KernelFn of kPackedTiles tasks. Its arguments are the addresses of the operands and of the result,
-// kPackedTiles * rows, and K; the rhs has kPackedTiles * panels panels.
+// kPackedTiles * rows, K, and the address of an RtContext; the rhs has kPackedTiles * panels panels.
 struct PackedKernel {
   int rows, panels;
   uint64_t offset;

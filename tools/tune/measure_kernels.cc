@@ -13,6 +13,7 @@
 #include "exec/host_abi.h"
 #include "exec/image.h"
 #include "tools/measure/measuring_thread.h"
+#include "tools/tune/idle_context.h"
 #include "tools/tune/interleaved_times.h"
 
 namespace tailor::tune {
@@ -48,7 +49,8 @@ class Operands {
   // With panels from elsewhere.
   Call Bind(KernelFn function, int64_t rows, const float* panels, int64_t depth) const {
     const auto address = [](const float* floats) { return reinterpret_cast<int64_t>(floats); };
-    const std::vector<int64_t> arguments = {address(lhs_.get()), address(panels), address(out_.get()), rows, depth};
+    const std::vector<int64_t> arguments = {address(lhs_.get()), address(panels), address(out_.get()), rows, depth,
+                                            IdleContext()};
     return [=] { function(arguments.data(), 0, kPackedTiles, 0); };
   }
 

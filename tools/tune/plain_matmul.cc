@@ -14,6 +14,7 @@
 #include "codegen/link/target_machine.h"
 #include "exec/cpu_features.h"
 #include "llvm/IR/LLVMContext.h"
+#include "tools/tune/idle_context.h"
 
 namespace tailor::tune {
 namespace {
@@ -120,10 +121,11 @@ BoundMatmul PlainMatmul::Bind(int64_t m, int64_t n, int64_t k, const float* lhs,
   if (tiling != nullptr) {
     bound.args.push_back(static_cast<int64_t>(gemm::TilingWord(*tiling, HostCosts().prefetch_distance)));
     bound.tasks = gemm::TilingTasks(*tiling, {m, n, k});
-    return bound;
+  } else {
+    const int64_t columns = tile_.task_panels * kPanelColumns;
+    bound.tasks = ((m + tile_.task_rows - 1) / tile_.task_rows) * ((n + columns - 1) / columns);
   }
-  const int64_t columns = tile_.task_panels * kPanelColumns;
-  bound.tasks = ((m + tile_.task_rows - 1) / tile_.task_rows) * ((n + columns - 1) / columns);
+  bound.args.push_back(IdleContext());
   return bound;
 }
 

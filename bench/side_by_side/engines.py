@@ -68,10 +68,19 @@ def package_exists(kind):
 
 def python_engine(kind, threads, model=None, python=sys.executable):
     """An engine of processes/: tailor, onnxruntime, openvino or torch; `model` is a file."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON))),
-                       OMP_NUM_THREADS=str(threads))
     command = [python, "-m", "side_by_side.processes.serve", kind, "--threads", threads]
-    return Engine(command + (["--model", model] if model else []), environment)
+    return Engine(command + (["--model", model] if model else []),
+                  dict(python_paths(), OMP_NUM_THREADS=str(threads)))
+
+
+def serving_engine(kind, parallelism, models):
+    """An engine of processes/serving.py; `models`: files by name."""
+    return Engine([sys.executable, "-m", "side_by_side.processes.serving", kind, "--parallelism", parallelism,
+                   *(f"{name}={file}" for name, file in models.items())], python_paths())
+
+
+def python_paths():
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON))))
 
 
 def torch_engine(threads, model):

@@ -41,3 +41,14 @@ def encoder_stream(count, most_batch=8, most_length=512, seed=1):
     """(batch, length), each drawn evenly; the same on every machine."""
     draw = random.Random(seed)
     return [(draw.randint(1, most_batch), draw.randint(1, most_length)) for _ in range(count)]
+
+
+def serving_requests(count, seed=1):
+    """`count` requests to each of three models, shuffled; sizes are drawn evenly, the same on every machine."""
+    draw = random.Random(seed)
+    sizes = {("minilm", "encoder"): ((1, 4), (8, 128)), ("resnet18", "image"): ((1, 2), (96, 224), (96, 224)),
+             ("crnn", "text_line"): ((1, 8), (200, 1600))}
+    requests = [{"model": model, kind: [draw.randint(*bounds) for bounds in dims]}
+                for (model, kind), dims in sizes.items() for _ in range(count)]
+    draw.shuffle(requests)
+    return requests

@@ -7,16 +7,19 @@ from .engines import BENCH, PYTHON
 
 BATCH, LENGTH = "B=1..64", "S=1..512"
 IMAGE = ("N=1..64", "H=32..1024", "W=32..1024")
+TEXT_LINE = ("batch=1..64", "width=32..4096")
 
 
 class Models:
-    """Made in `folder` when first asked for. Names: the encoders minilm, bert_base and one_layer (of minilm), and for
-    images resnet18 and resnet50."""
+    """Made in `folder` when first asked for. Names: the encoders minilm, bert_base and one_layer (of minilm), for
+    images resnet18 and resnet50, and for lines of text crnn, convolutions before two LSTMs."""
 
     def __init__(self, folder, build_dir):
         self._folder, self._build_dir = folder, build_dir
 
     def onnx(self, name):
+        if name == "crnn":
+            return BENCH.parent / "tests" / "models" / "exported" / "crnn_dynamo.onnx"
         path = self._folder / f"{name}.onnx"
         if not path.exists():
             script = "export_resnet.py" if name.startswith("resnet") else "export_encoder.py"
@@ -30,6 +33,9 @@ class Models:
 
     def image_artifact(self, name):
         return self._compiled(name, IMAGE)
+
+    def text_line_artifact(self, name):
+        return self._compiled(name, TEXT_LINE)
 
     def _compiled(self, name, dims, versions=None):
         path = self._folder / f"{'_'.join((name, *dims))}_{versions}.tlr"

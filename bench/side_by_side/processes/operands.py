@@ -10,9 +10,12 @@ def numbers(shape, seed):
 
 
 def of_model(case):
-    """The inputs of a model, by name: of an encoder, or of one for images."""
+    """The inputs of a model, by name: of an encoder, of one for images, or of one that reads lines of text."""
     if "encoder" in case:
         return dict(zip(("ids", "mask"), tokens(*case["encoder"])))
+    if "text_line" in case:
+        batch, width = case["text_line"]
+        return {"image": numbers((batch, 1, 32, width), 1)}
     batch, height, width = case["image"]
     return {"x": numbers((batch, 3, height, width), 1)}
 

@@ -8,9 +8,9 @@
     {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
     {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              only of Tailor's encoders
 
-A case is {"encoder": [B, S]} or {"image": [N, H, W]} of the model, {"node": NAME} of nodes.py, or an op with its dim
-sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of the
-process on the last CPU, else elapsed times.
+A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"node": NAME} of nodes.py,
+or an op with its dim sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times
+are CPU times of the process on the last CPU, else elapsed times.
 """
 import argparse
 import importlib
@@ -64,6 +64,17 @@ class Server:
         return self._engine.answer(request)
 
 
+def speak(name, server):
+    """Says that the engine `name` is ready, and answers requests until the input ends."""
+    print(json.dumps({"ready": name}), flush=True)
+    for line in sys.stdin:
+        try:
+            reply = server.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - reported to the client
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("kind", choices=KINDS)
@@ -76,14 +87,7 @@ def main():
         clock = time.process_time
     module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
     engine = module.Engine(options.model, options.threads)
-    server = Server(engine, clock)
-    print(json.dumps({"ready": engine.name}), flush=True)
-    for line in sys.stdin:
-        try:
-            reply = server.answer(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - reported to the client
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), flush=True)
+    speak(engine.name, Server(engine, clock))
 
 
 if __name__ == "__main__":

@@ -69,3 +69,23 @@ class Engine:
             session.run_bound()
             return out
         return run
+
+
+class Service:
+    """One runtime, whose sessions share a team of `parallelism` threads. Runs borrow a session of their executable."""
+
+    def __init__(self, models, parallelism):
+        self.name = "Tailor"
+        runtime = tailor.runtime.Runtime(parallel_threads=parallelism)
+        self._models = {name: tailor.runtime.load(file, runtime=runtime) for name, file in models.items()}
+
+    def caller(self):
+        return self._bound
+
+    def _bound(self, model, inputs):
+        executable, arrays = self._models[model], list(inputs.values())
+        out = numpy.empty(executable.plan(*arrays).shapes[0], numpy.float32)
+
+        def run():
+            return executable.run(*arrays, out=[out])[0]
+        return run

@@ -1,7 +1,7 @@
 """The list of rows: a row absent from it does not exist."""
 from ..figures import Row
 from . import (choice, convolutions, dots, encoders, first_run, fixed_costs, images, in_cache, memory, nodes,
-               static_build, streaming, two_threads)
+               serving, static_build, streaming, two_threads)
 
 ROWS = [
     Row("cpu-1", "f32 matmuls of 32 rows and more, one thread: share of the multiply-add peak", dots.many_rows),
@@ -25,4 +25,6 @@ ROWS = [
     Row("nodes", "single ONNX operators, one thread, against onnxruntime: speed-up", nodes.single_nodes),
     Row("encoder", "the sentence encoder at fixed shapes against onnxruntime: speed-up", encoders.fixed_shapes),
     Row("images", "ResNets at images of random sizes against onnxruntime and OpenVINO: speed-up", images.random_sizes),
+    Row("serving", "eight callers, three models, mixed shapes, against onnxruntime and OpenVINO",
+        serving.eight_callers),
 ]

@@ -183,7 +183,7 @@ TEST(CppRuntime, LoadsBytesAndSaves) {
     executable.run({view(Span<const float>(kOnes.data(), 4), {1, 4})}, {view(y, {1, 4}), view(total)}).value();
     EXPECT_EQ(y, kRow);
   }
-  const std::string copy = ArtifactPath() + ".cpp_copy";
+  const std::string copy = ArtifactPath() + ".cpp_copy" + std::to_string(getpid());  // the test runs twice at a time
   Executable::load_bytes(bytes)->save(copy).value();
   std::ifstream file(copy, std::ios::binary);
   EXPECT_EQ(std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {}), bytes);

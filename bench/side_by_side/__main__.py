@@ -1,6 +1,7 @@
 """Prints one table: every figure, its target, and other engines' figures.
 
     ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch]
+    ./dev bench --plots [FOLDER]    no table: draws latency and throughput against dims
 
 A quick run measures a part of every list, in about five minutes; --full measures whole lists, in hours. Engines run in
 processes of their own and take turns, A B A B; figures are medians. The exit status is 1 if measuring a row failed; a
@@ -13,25 +14,31 @@ import pathlib
 import sys
 import tempfile
 
-from . import engines, figures, report
+from . import curves, engines, figures, report
 from .bench import Bench
 from .rows import ROWS
+
+
+ROOT = engines.BENCH.parent
+PLOTS_PYTHON = ROOT / ".venv-plots" / "bin" / "python"  # ./dev installs matplotlib there
 
 
 def parsed(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build-dir", type=pathlib.Path, default=engines.BENCH.parent / "build")
+    parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure only this row")
     parser.add_argument("--full", action="store_true", help="the whole lists of shapes")
-    parser.add_argument("--rounds", type=int, help="turns of each engine in each case (default 2, with --full 5)")
+    parser.add_argument("--rounds", type=int, help="turns of each engine in each case (default 2; --full, --plots: 5)")
     parser.add_argument("--threads", default="1,2", help="thread counts of the encoder rows")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--torch", action="store_true", help="install PyTorch first (./dev does, 5 GB in .venv-torch)")
+    parser.add_argument("--plots", nargs="?", type=pathlib.Path, const=ROOT / "docs" / "plots", metavar="FOLDER",
+                        help="measure and draw plots instead, into this folder (default docs/plots)")
     options = parser.parse_args(arguments)
     options.threads = [int(count) for count in options.threads.split(",")]
-    options.rounds = options.rounds or (5 if options.full else 2)
+    options.rounds = options.rounds or (5 if options.full or options.plots else 2)
     return options
 
 
@@ -52,6 +59,9 @@ def main(arguments=None):
     rows = [row for row in ROWS if not options.only or row.name in options.only]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads)
+        if options.plots:
+            curves.plot(bench, options.plots, PLOTS_PYTHON)
+            return 0
         outcomes = measure_rows(rows, bench, options.json)
     described = bench.machine
     print(f"{described['cpu']}, {described['cpus']} CPUs, load average {described['load_average']:.2f} at the start\n")

@@ -3,6 +3,8 @@ import collections
 import itertools
 import pathlib
 import tempfile
+import threading
+import time
 import unittest
 
 import numpy
@@ -67,6 +69,34 @@ class FiguresTest(unittest.TestCase):
         served = [results("Tailor", 1), results("B 1.2", 2), results("C 3", 2)]
         names = [figure.name for figure in serving.figures(served, REQUESTS)]
         self.assertEqual(len(set(names)), len(names))
+
+
+class AdmissionTest(unittest.TestCase):
+    def test_callers_wait_in_the_order_in_which_they_came(self):
+        admission, order, inside = processes.Admission(1), [], []
+
+        def caller(number):
+            with admission:
+                inside.append(number)
+                self.assertEqual(inside, [number])
+                order.append(number)
+                inside.remove(number)
+        threads = [threading.Thread(target=caller, args=(number,)) for number in range(4)]
+        with admission:
+            for count, thread in enumerate(threads, start=1):
+                thread.start()
+                while len(admission._waiting) < count:
+                    time.sleep(0.001)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(order, [0, 1, 2, 3])
+        admission.around(lambda: order.clear())()
+        self.assertEqual(order, [])
+
+    def test_as_many_are_inside_as_allowed(self):
+        admission = processes.Admission(2)
+        with admission, admission:
+            self.assertEqual(len(admission._waiting), 0)
 
 
 class CallersTest(unittest.TestCase):

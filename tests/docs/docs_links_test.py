@@ -6,6 +6,7 @@ import unittest
 import pages
 
 ROOT = pages.ROOT
+IMAGE = re.compile(r"!\[[^\]\[]*\]\(([^()\s]*)\)")
 LINK = re.compile(r"(?<!!)\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\(([^()\s]*)\)")
 
 
@@ -45,6 +46,15 @@ class LinksTest(unittest.TestCase):
                     if anchor and file.suffix == ".md":
                         self.assertIn(anchor, anchors(file.read_text()))
         self.assertGreater(count, 200)
+
+    def test_images(self):
+        count = 0
+        for page in self.markdown():
+            for target in IMAGE.findall(without_code(page.read_text())):
+                count += 1
+                with self.subTest(f"{page.relative_to(ROOT)}: {target}"):
+                    self.assertTrue((page.parent / target).exists(), "there is no such file")
+        self.assertGreater(count, 2)
 
     def test_pages_that_sources_name_exist(self):
         named = subprocess.run(["git", "grep", "-noE", r"\bdocs/[a-z0-9_./-]+\.md", "--", ":!CHANGELOG.md", ":!*.md"], cwd=ROOT,

@@ -46,6 +46,8 @@ class Engine:
 class Service:
     """All callers share a session for each model; all sessions share the global pool of `parallelism` threads."""
 
+    QUEUES = False
+
     def __init__(self, models, parallelism):
         self.name = f"onnxruntime {onnxruntime.__version__}"
         onnxruntime.set_global_thread_pool_sizes(parallelism, 1)

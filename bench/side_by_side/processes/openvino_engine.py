@@ -27,6 +27,8 @@ class Engine:
 class Service:
     """One Core; each model is compiled for `parallelism` streams, and a caller has an infer request of each."""
 
+    QUEUES = True  # requests wait for a stream
+
     def __init__(self, models, parallelism):
         self.name = f"OpenVINO {openvino.__version__.split('-')[0]}"
         core = openvino.Core()

@@ -10,11 +10,14 @@
 
 A request is a case with the name of its model: {"model": NAME, "encoder": [B, S]}. Every caller is a thread that cycles
 through the same list from a place of its own, and goes on there in the next turn. N of --parallelism is what
-Service of the engine says.
+Service of the engine says. Of engines that have no queue of their own as many runs go on at once as occupy the CPUs;
+other callers wait in turn.
 """
 import argparse
+import collections
 import importlib
 import itertools
+import os
 import threading
 import time
 
@@ -30,6 +33,36 @@ def spread(count, requests):
     """For each of `count` callers the endless order in which it takes the requests, given by their number."""
     starts = [caller * requests // count for caller in range(count)]
     return [itertools.cycle([*range(start, requests), *range(start)]) for start in starts]
+
+
+class Admission:
+    """Lets `most` callers in at once, the others in the order in which they came."""
+
+    def __init__(self, most):
+        self._lock, self._free, self._waiting = threading.Lock(), most, collections.deque()
+
+    def __enter__(self):
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        gate.acquire()  # whoever leaves opens it
+
+    def __exit__(self, *_):
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
+    def around(self, run):
+        def admitted():
+            with self:
+                return run()
+        return admitted
 
 
 class Callers:
@@ -87,9 +120,10 @@ class Callers:
 
 
 class ServiceServer(Server):
-    def __init__(self, service):
+    def __init__(self, service, most):
         super().__init__(self, time.perf_counter)
         self._service, self._caller, self._callers = service, service.caller(), None
+        self._admitted = (lambda run: run) if service.QUEUES else Admission(most).around
 
     def prepare(self, request):
         return self._caller(request["model"], of_model(request))
@@ -98,7 +132,7 @@ class ServiceServer(Server):
         if "callers" in request:
             inputs = [(each["model"], of_model(each)) for each in request["requests"]]
             makers = [self._service.caller() for _ in range(request["callers"])]
-            self._callers = Callers([[maker(*each) for each in inputs] for maker in makers])
+            self._callers = Callers([[self._admitted(maker(*each)) for each in inputs] for maker in makers])
             return {}
         if "serve" in request:
             return self._callers.serve(request["serve"])
@@ -116,7 +150,8 @@ def main():
     options = arguments.parse_args()
     module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
     service = module.Service(dict(model.split("=", 1) for model in options.models), options.parallelism)
-    speak(service.name, ServiceServer(service))
+    most = max(1, len(os.sched_getaffinity(0)) // options.parallelism)
+    speak(service.name, ServiceServer(service, most))
 
 
 if __name__ == "__main__":

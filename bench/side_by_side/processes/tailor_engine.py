@@ -74,6 +74,8 @@ class Engine:
 class Service:
     """One runtime, whose sessions share a team of `parallelism` threads. Runs borrow a session of their executable."""
 
+    QUEUES = False
+
     def __init__(self, models, parallelism):
         self.name = "Tailor"
         runtime = tailor.runtime.Runtime(parallel_threads=parallelism)

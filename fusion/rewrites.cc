@@ -9,6 +9,7 @@
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/merge_matmuls.h"
+#include "fusion/narrow_matmuls.h"
 #include "fusion/pass_observer.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/remove_identity_views.h"
@@ -38,9 +39,10 @@ constexpr Pass kPasses[] = {
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
-    {"merge-matmuls", MergeMatmuls},           // equal lhs are one node
-    {"split-long-matmuls", SplitLongMatmuls},  // after merging: N is final
-    {"reshape-constants", ReshapeConstants},   // reshapes made by the split
+    {"merge-matmuls", MergeMatmuls},    // equal lhs are one node
+    {"narrow-matmuls", NarrowMatmuls},  // after merging: N is final
+    {"split-long-matmuls", SplitLongMatmuls},
+    {"reshape-constants", ReshapeConstants},  // reshapes made by the split
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };

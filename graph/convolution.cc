@@ -1,7 +1,11 @@
 #include "graph/convolution.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -173,8 +177,9 @@ std::optional<InteriorRange> InsideOf(const Graph& graph, Value x, const Windows
 
 // A convolution with 1-element windows, some of which lie in the padding: computes the inside results and pads them by
 // zeros.
-Value PaddedPointwiseConv(Formula& f, Graph& graph, Value x, Value weights, Value bias, const Windows& windows,
+Value PaddedPointwiseConv(Formula& f, Graph& graph, Value x, Value weights, const Windows& windows,
                           const InteriorRange& inside, int64_t groups) {
+  if (!f.ok()) return x;
   const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
   const size_t spatial = inside.counts.size();
   const Shape front(shape.begin(), shape.begin() + 2), none(2, 0);
@@ -187,11 +192,84 @@ Value PaddedPointwiseConv(Formula& f, Graph& graph, Value x, Value weights, Valu
   const Shape points = graph.type(taken).shape;
   Value sums =
       MatmulOfPatches(f, graph, Points(f, taken, points, kernel, groups), weights, Value{-1, 0}, inside.counts);
-  Value padded = f.Apply(OpKind::kPad, {sums, f.Scalar(x, 0)},
-                         {{"low", Joined(none, inside.before)}, {"high", Joined(none, inside.after)}});
-  if (bias.node < 0) return padded;
-  return f.Apply(OpKind::kAdd,
-                 {padded, f.Apply(OpKind::kReshape, {bias}, {{"shape", Joined({kernel[0]}, Shape(spatial, 1))}})});
+  return f.Apply(OpKind::kPad, {sums, f.Scalar(x, 0)},
+                 {{"low", Joined(none, inside.before)}, {"high", Joined(none, inside.after)}});
+}
+
+// Adds bias [M] to results [N, M, O...].
+Value WithBias(Formula& f, const Graph& graph, Value results, Value bias) {
+  if (bias.node < 0 || !f.ok()) return results;
+  const Shape& shape = graph.type(results).shape;
+  const Shape spread = Joined({shape[1]}, Shape(shape.size() - 2, 1));
+  return f.Apply(OpKind::kAdd, {results, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
+}
+
+// Whether windows of constant size are spread so far that many of their elements may lie in the padding, which keeps
+// the dim sizes. Their elements ("taps") are then worth a matmul each.
+bool IsWide(const Graph& graph, Value weights, const Windows& windows) {
+  constexpr int64_t kMostTaps = 9, kLeastChannels = 128, kLeastProduct = 1024;  // of channels and dilation
+  const TensorType& type = graph.type(weights);
+  const size_t spatial = type.shape.size() - 2;
+  if (type.dtype != DType::kF32 || !IsFiniteConstant(graph, weights)) return false;
+  if (graph.constant_data(weights.node).declared_hash || *type.shape[1].constant() < kLeastChannels) return false;
+  const int64_t least_dilation = std::max<int64_t>(kLeastProduct / *type.shape[1].constant(), 2);
+  if (windows.dilations.empty() || windows.low.empty() || windows.high.empty()) return false;
+  if (!AllEqual(windows.strides, 1)) return false;
+  int64_t taps = 1;
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t size = *type.shape[2 + i].constant(), dilation = windows.dilations[i];
+    const auto low = windows.low[i].constant(), high = windows.high[i].constant();
+    if (dilation < least_dilation || dilation > std::numeric_limits<int32_t>::max() || size < 1 || size > kMostTaps) {
+      return false;
+    }
+    if (!low || !high || *low < 0 || *high < 0 || *low + *high != (size - 1) * dilation) return false;
+    taps *= size;
+  }
+  return taps > 1 && taps <= kMostTaps;
+}
+
+// The weights [M, C, 1...] of tap number `tap` of [M, C, K...].
+absl::StatusOr<Value> TapWeights(Graph& graph, Value weights, int64_t tap, int64_t taps) {
+  const TensorType type = graph.type(weights);
+  const ConstantData& whole = graph.constant_data(weights.node);
+  const size_t bytes = SizeOf(type.dtype), count = whole.size / bytes / static_cast<size_t>(taps);
+  const auto memory = std::make_shared<std::vector<std::byte>>(count * bytes);
+  const auto* from = static_cast<const std::byte*>(whole.data) + static_cast<size_t>(tap) * bytes;
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(memory->data() + i * bytes, from + i * static_cast<size_t>(taps) * bytes, bytes);
+  }
+  Shape shape(type.shape.size(), 1);
+  shape[0] = type.shape[0], shape[1] = type.shape[1];
+  return graph.AddConstant(absl::StrCat(graph.node(weights.node).string("name"), ".tap", tap), type.dtype, shape,
+                           {memory, memory->data(), count * bytes, {}});
+}
+
+// A wide convolution: the sum over its taps of convolutions with 1-element windows, each computed inside x only.
+absl::StatusOr<Value> WideConv(Formula& f, Graph& graph, Value x, Value weights, const Windows& windows,
+                               int64_t groups) {
+  const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
+  const size_t spatial = kernel.size() - 2;
+  const int64_t taps = *ElementCount(Shape(kernel.begin() + 2, kernel.end())).constant();
+  Value sum;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    InteriorRange inside;
+    int64_t inner = taps;
+    for (size_t i = 0; i < spatial; ++i) {
+      const int64_t size = *kernel[2 + i].constant();
+      inner /= size;
+      const int64_t offset = tap / inner % size * windows.dilations[i] - *windows.low[i].constant();
+      const DimExpr& dim_size = shape[2 + i];
+      const DimExpr outside = DimExpr::Min(std::abs(offset), dim_size), none = 0;
+      inside.before.push_back(offset < 0 ? outside : none);
+      inside.starts.push_back(offset > 0 ? outside : none);
+      inside.counts.push_back(dim_size - outside);
+      inside.after.push_back(offset > 0 ? outside : none);
+    }
+    TAILOR_ASSIGN_OR_RETURN(const Value of_tap, TapWeights(graph, weights, tap, taps));
+    const Value part = PaddedPointwiseConv(f, graph, x, of_tap, {}, inside, groups);
+    sum = tap == 0 ? part : f.Apply(OpKind::kAdd, {sum, part});
+  }
+  return sum;
 }
 
 }  // namespace
@@ -212,8 +290,13 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
   const bool pads = !AllEqual(windows.low, 0) || !AllEqual(windows.high, 0);
   if (pads && AllEqual(sizes, 1) && !depthwise && IsFiniteConstant(graph, weights)) {
     if (const auto inside = InsideOf(graph, x, windows, sizes.size())) {
-      return f.Finish(PaddedPointwiseConv(f, graph, x, weights, bias, windows, *inside, groups));
+      const Value results = PaddedPointwiseConv(f, graph, x, weights, windows, *inside, groups);
+      return f.Finish(WithBias(f, graph, results, bias));
     }
+  }
+  if (!depthwise && IsWide(graph, weights, windows)) {
+    TAILOR_ASSIGN_OR_RETURN(const Value results, WideConv(f, graph, x, weights, windows, groups));
+    return f.Finish(WithBias(f, graph, results, bias));
   }
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
   const Value image = pointwise || depthwise ? x : ByGroups(f, graph, x, kernel, groups);

@@ -26,12 +26,13 @@ using frontend::Region;
 using frontend::Shape;
 using frontend::Tensor;
 
-// Boxes [B, N, 4] as least y, least x, greatest y, greatest x.
-Tensor CornersOf(const Node& node, const Tensor& boxes) {
-  const Tensor first = SliceAxis(boxes, 2, 0, 2), second = SliceAxis(boxes, 2, 2, 2);
-  if (!node.Flag("center_point_box")) return Concat({Min(first, second), Max(first, second)}, 2);
+// Boxes [B, N, 4] as rows of least y, least x, greatest y, greatest x: [B, 4, N].
+Tensor EdgesOf(const Node& node, const Tensor& boxes) {
+  const Tensor rows = Transpose(boxes, {0, 2, 1});
+  const Tensor first = SliceAxis(rows, 1, 0, 2), second = SliceAxis(rows, 1, 2, 2);
+  if (!node.Flag("center_point_box")) return Concat({Min(first, second), Max(first, second)}, 1);
   const Tensor half = second * 0.5;  // x and y of the center: areas are the same with the axes swapped
-  return Concat({first - half, first + half}, 2);
+  return Concat({first - half, first + half}, 1);
 }
 
 // The most boxes of a class.
@@ -44,22 +45,17 @@ Dim MostOf(const Node& node, const Tensor& most, const Dim& boxes) {
   return builder.DimOf(Element(Min(Max(builder.NumberOf(parts[0]), 0), builder.Number(boxes))));
 }
 
-// Whether a chosen box of `one` [B, C, 4] and another of `every` [B, N, 4] share more than `limit` of their union:
-// [B, C, N].
-Tensor Overlaps(const Tensor& one, const Tensor& every, const Tensor& limit) {
-  std::vector<Tensor> a, b;  // edges
-  for (int64_t i = 0; i < 4; ++i) {
-    a.push_back(SliceAxis(one, 2, i, 1));
-    b.push_back(Reshape(SliceAxis(every, 2, i, 1), {every.dim(0), 1, every.dim(1)}));
-  }
-  const auto side = [&](size_t i) { return Max(Min(a[i + 2], b[i + 2]) - Max(a[i], b[i]), 0.0); };
-  const auto area = [](const std::vector<Tensor>& box) { return (box[2] - box[0]) * (box[3] - box[1]); };
-  const Tensor shared = side(0) * side(1), together = area(a) + area(b) - shared;
+// Whether a chosen box and another share more than `limit` of their union. By edge: `one` [B, C, 1], `every`
+// [B, 1, N].
+Tensor Overlaps(const Tensors& one, const Tensors& every, const Tensor& limit) {
+  const auto side = [&](size_t i) { return Max(Min(one[i + 2], every[i + 2]) - Max(one[i], every[i]), 0.0); };
+  const auto area = [](const Tensors& box) { return (box[2] - box[0]) * (box[3] - box[1]); };
+  const Tensor shared = side(0) * side(1), together = area(one) + area(every) - shared;
   return (shared > 0.0) & (shared / together > limit);
 }
 
 // State: whether each box is left, bool [B, C, N]. Row: the boxes that were found, i64 [B, C], -1 for none.
-LoopStep TakeBest(Region& region, const Tensor& boxes, const Tensor& scores, const Tensor& limit, const Tensor& left) {
+LoopStep TakeBest(Region& region, const Tensor& edges, const Tensor& scores, const Tensor& limit, const Tensor& left) {
   Builder& builder = region.builder();
   const Dim batches = left.dim(0), classes = left.dim(1), count = left.dim(2);
   const Tensor total = builder.Number(count);
@@ -69,8 +65,14 @@ LoopStep TakeBest(Region& region, const Tensor& boxes, const Tensor& scores, con
   const Tensor first = Reduce(ReduceOp::kMin, Select(best, index, total), {2});  // of equal scores
   const Tensor found = first < total, held = Min(first, total - 1);
   const Shape out = {batches, classes};
-  const Tensor chosen = FlatGather(boxes, boxes.shape(), {Position(builder, out, 0), held}, out);
-  const Tensor dropped = Overlaps(chosen, boxes, limit) | Eq(index, Reshape(held, {batches, classes, 1}));
+  Tensors chosen, every;
+  for (int64_t i = 0; i < 4; ++i) {
+    every.push_back(SliceAxis(edges, 1, i, 1));
+    const Tensor line = Reshape(every.back(), {batches, count});
+    const Tensor one = FlatGather(line, line.shape(), {Position(builder, out, 0), held}, out);
+    chosen.push_back(Reshape(one, {batches, classes, 1}));
+  }
+  const Tensor dropped = Overlaps(chosen, every, limit) | Eq(index, Reshape(held, {batches, classes, 1}));
   const Tensor any = Reduce(ReduceOp::kMax, Cast(found, DType::kI32), {0, 1}) > 0;
   return {any, {left & Not(dropped)}, {Select(found, first, -1)}};
 }
@@ -97,7 +99,7 @@ Tensors NonMaxSuppression(const Node& node) {
   const Tensor all = Broadcast(builder.Scalar(DType::kBool, 1), scores.shape());
   const Tensor left = least ? scores > node.ScalarOf(least) : all;
   const Tensor limit = overlap ? node.ScalarOf(overlap) : builder.Scalar(boxes.dtype(), 0);
-  const Closure closure(builder, {{"boxes", CornersOf(node, boxes)}, {"scores", scores}, {"overlap", limit}}, {left});
+  const Closure closure(builder, {{"edges", EdgesOf(node, boxes)}, {"scores", scores}, {"overlap", limit}}, {left});
   const auto body = [](Region& region, const Tensors& captured, const Tensor& step, const Tensors& states) {
     return TakeBest(region, captured[0], captured[1], captured[2], states[0]);
   };

@@ -320,6 +320,78 @@ TEST(Convolution, OfTwoAndThreePointsIsRight) {
   }
 }
 
+// x [2, 128, H, W] by weights [4, 128, 3, 2], dilated by 9 and 11 and padded to H and W.
+constexpr int64_t kDeep = 128, kDown = 9, kAcross = 11;
+
+std::string WideByFormula(const reference::Array& x, const reference::Array& weights) {
+  const int64_t height = x.dims[2], width = x.dims[3];
+  std::vector<long double> values;
+  for (int64_t n = 0; n < 2; ++n) {
+    for (int64_t m = 0; m < 4; ++m) {
+      for (int64_t at = 0; at < height * width; ++at) {
+        long double sum = 0;
+        for (int64_t c = 0; c < kDeep; ++c) {
+          for (int64_t tap = 0; tap < 6; ++tap) {
+            const int64_t row = at / width + (tap / 2 - 1) * kDown, column = at % width + (tap % 2) * kAcross - 4;
+            if (row < 0 || row >= height || column < 0 || column >= width) continue;
+            sum += x.elements[((n * kDeep + c) * height + row) * width + column].value *
+                   weights.elements[(m * kDeep + c) * 6 + tap].value;
+          }
+        }
+        values.push_back(sum);
+      }
+    }
+  }
+  return Text(Numbers(DType::kF32, {2, 4, height, width}, values));
+}
+
+TEST(Convolution, WideOneIsASumOfMatmulsInsideItsOperand) {
+  const reference::Array weights = Counted({4, kDeep, 3, 2}, 3);
+  std::vector<float> numbers;
+  for (const reference::Element& element : weights.elements) numbers.push_back(static_cast<float>(element.value));
+  const auto build = [&](Graph& g) -> absl::StatusOr<std::vector<Value>> {
+    const auto owner = std::make_shared<std::vector<float>>(numbers);
+    const Value w =
+        *g.AddConstant("w", DType::kF32, {4, kDeep, 3, 2}, {owner, owner->data(), owner->size() * sizeof(float), {}});
+    const Windows windows{.dilations = {kDown, kAcross}, .low = {kDown, 4}, .high = {kDown, kAcross - 4}};
+    const auto y = Conv(g, kX, w, {}, windows, 1);
+    if (!y.ok()) return y.status();
+    return std::vector<Value>{*y};
+  };
+  const Graph graph = BuiltGraph("%x: f32[2, 128, H, W]", build);
+  EXPECT_EQ(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                          [](const Node& node) { return node.op == OpKind::kDot; }),
+            6);
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{0, 3}, {1, 1}, {9, 4}, {10, 12}, {20, 5}}) {
+    const reference::Array x = Counted({2, kDeep, height, width}, 5);
+    const auto outputs = Evaluated(graph, {height, width}, {x});
+    ASSERT_EQ(outputs.size(), 1u);
+    EXPECT_EQ(Text(outputs[0]), WideByFormula(x, weights)) << height << " x " << width;
+  }
+}
+
+TEST(Convolution, IsWideWithManyChannelsAndConstantWeightsThatKeepTheDims) {
+  const auto windows_of = [](const char* header, auto weights, Windows windows) {
+    const std::string ops = OpsOf(header, [&](Graph& g) { return Conv(g, kX, weights(g), {}, windows, 1); });
+    return ops.find("window") != std::string::npos;
+  };
+  const auto constant = [](int64_t channels, float last = 1) {
+    return [=](Graph& g) { return Weights(g, {4, channels, 3}, last); };
+  };
+  const Windows wide{.dilations = {8}, .low = {8}, .high = {8}};
+  EXPECT_FALSE(windows_of("%x: f32[N, 128, T]", constant(128), wide));
+  EXPECT_FALSE(windows_of("%x: f32[N, 512, T]", constant(512), {.dilations = {2}, .low = {4}, .high = {0}}));
+  EXPECT_TRUE(windows_of("%x: f32[N, 64, T]", constant(64), wide));
+  EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128), {.dilations = {7}, .low = {7}, .high = {7}}));
+  EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128), {.dilations = {8}, .low = {8}, .high = {7}}));
+  EXPECT_TRUE(
+      windows_of("%x: f32[N, 128, T]", constant(128), {.strides = {2}, .dilations = {8}, .low = {8}, .high = {8}}));
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128, infinity), wide));
+  EXPECT_TRUE(windows_of(
+      "%x: f32[N, 128, T], %w: f32[4, 128, 3]", [](Graph&) { return kWeights; }, wide));
+}
+
 TEST(Convolution, OfOnePointWithPaddingChecksItsDilations) {
   EXPECT_EQ(Built("%x: f32[N, 3, H], %w: f32[8, 3, 1]",
                   [](Graph& g) {

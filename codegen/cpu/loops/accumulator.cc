@@ -32,9 +32,29 @@ llvm::Value* Accumulator::Combine(llvm::Value* x, llvm::Value* y) {
   return b_.CreateSelect(b_.CreateFCmp(wins, x, y, "wins"), x, y, "preferred");
 }
 
-void Accumulator::Add(llvm::Value* value, int partial) {
+llvm::BinaryOperator* Accumulator::AsProduct(llvm::Value* value) const {
+  if (statement_.combiner != OpKind::kAdd || !target_.fma) return nullptr;
+  auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  const bool is_product = product != nullptr && product->getOpcode() == llvm::Instruction::FMul;
+  return is_product && product->use_empty() ? product : nullptr;
+}
+
+void Accumulator::Add(llvm::Value* value, int partial, llvm::Value* mask) {
   llvm::AllocaInst* slot = slots_[partial];
-  b_.CreateStore(Combine(b_.CreateLoad(slot->getAllocatedType(), slot, "partial"), value), slot);
+  llvm::Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
+  if (llvm::BinaryOperator* product = AsProduct(value)) {
+    llvm::Value* sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {product->getType()},
+                                          {product->getOperand(0), product->getOperand(1), before}, nullptr, "sum");
+    if (mask != nullptr) sum = b_.CreateSelect(mask, sum, before, "active");
+    b_.CreateStore(sum, slot);
+    return;
+  }
+  if (mask != nullptr) {
+    const auto lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+    llvm::Value* neutral = EmitNeutral(b_, statement_.combiner, statement_.accumulate, static_cast<int>(lanes));
+    value = b_.CreateSelect(mask, value, neutral, "active");
+  }
+  b_.CreateStore(Combine(before, value), slot);
   if (ordered_ == nullptr) return;
   if (unchecked_ == nullptr) {
     unchecked_ = value;

@@ -20,8 +20,9 @@ class Accumulator {
               int lanes);
 
   llvm::AllocaInst* slot(int partial) const { return slots_[partial]; }
-  // Combines `value` with a partial result.
-  void Add(llvm::Value* value, int partial);
+  // Combines `value` with a partial result, in the lanes of `mask` (null: all). A product that was emitted for this sum
+  // alone is added without being rounded, where the target can.
+  void Add(llvm::Value* value, int partial, llvm::Value* mask);
   // Ends a step, the body of a loop: afterwards no emitted value of it is referenced.
   void EndStep();
   // Combines all partial results into one, of a single lane if `across_lanes`.
@@ -29,6 +30,8 @@ class Accumulator {
 
  private:
   llvm::Value* Combine(llvm::Value* x, llvm::Value* y);
+  // The factors of `value` if it is such a product; null for others.
+  llvm::BinaryOperator* AsProduct(llvm::Value* value) const;
   void Check(llvm::Value* x, llvm::Value* y);
 
   llvm::IRBuilderBase& b_;

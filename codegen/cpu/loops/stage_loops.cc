@@ -296,7 +296,7 @@ void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& 
     for (int i = 0; i < count; ++i) {
       for (size_t j = 0; j < reduced[i].size(); ++j) {
         if (reduced[i][j] == nullptr) continue;
-        sums[(first + i) % side_by_side][j].Add(reduced[i][j], (first + i) / side_by_side);
+        sums[(first + i) % side_by_side][j].Add(reduced[i][j], (first + i) / side_by_side, vectors.mask);
       }
     }
   }
@@ -305,7 +305,8 @@ void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& 
   }
 }
 
-// Returns what vector `u` adds to `sum`; null for a store, and for a step of a scan, which is complete.
+// Returns what vector `u` adds to `sum` in the row's active lanes; null for a store, and for a step of a scan, which is
+// complete.
 llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
   if (s.reduce_axes.empty()) {
     llvm::Value* value = row.Emit(s.value);
@@ -317,11 +318,11 @@ llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, A
     return nullptr;
   }
   llvm::Value* value = row.EmitLanes(s.value);
+  if (!IsScan(plan_, s)) return value;
   if (row.mask()) {
     llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
     value = b_.CreateSelect(row.mask(), value, neutral, "active");
   }
-  if (!IsScan(plan_, s)) return value;
   EmitScanStep(row, s, value, sum.slot(u));
   return nullptr;
 }

@@ -23,8 +23,8 @@ using llvm::Value;
 constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
 
 // Rows of results side by side (or vectors of one row, with one side): enough independent multiply-add chains to keep a
-// core busy.
-constexpr int kSideBySide = 4;
+// core busy with vectors of 64 bytes. Of smaller ones it starts two in a cycle.
+constexpr int kSideBySide = 4, kSmallVectors = 2;
 
 // Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
 // beyond.
@@ -176,7 +176,7 @@ class WindowLoopEmitter {
     for (int rows : down ? std::vector<int>{kSideBySide, 2, 1} : std::vector<int>{1}) {
       Value* end = b_.CreateSub(rows_.count, I64(rows - 1));
       next = EmitLoop(b_, next, end, rows, "rows",
-                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? 1 : kSideBySide); });
+                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? VectorsOfARow() : kSideBySide); });
     }
   }
 
@@ -191,6 +191,13 @@ class WindowLoopEmitter {
            [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
   }
 
+  int VectorsOfARow() const { return target_.avx512 ? 1 : kSmallVectors; }
+
+  // Whether registers hold what each step of a window has besides the image (a weight) until the next row of results
+  // needs it. Others are loaded again, as operands of their instructions, which fences ensure: LLVM would keep them on
+  // the stack.
+  bool KeepsFactors() const { return y_.size * x_.size <= (target_.avx512 ? 16 : 9); }
+
   // `rows` x `vectors` vectors of results, from (row, column) of the block on.
   void EmitVectors(Value* row, int rows, Value* column, int vectors, Value* mask) {
     const Statement& s = staged_.stages[0].statements[0];
@@ -204,6 +211,7 @@ class WindowLoopEmitter {
       writer_.SetLanes(x_.result, x, lanes_, mask);
     };
     for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
+      if (!KeepsFactors()) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
       Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
       for (int64_t j = 0; j < x_.size; ++j) {
         for (int v = 0; v < vectors; ++v) {
@@ -216,7 +224,7 @@ class WindowLoopEmitter {
             if (windows_.sides.size() > 1) writer_.SetAxis(y_.window, I64(along / y_.dilation));
             writer_.SetAxis(x_.window, I64(j));
             writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
-            sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0);
+            sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0, nullptr);
           }
         }
       }

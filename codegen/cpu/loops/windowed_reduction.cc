@@ -83,7 +83,7 @@ class WindowFinder {
 
   // All steps of a window become straight code, and the windows must overlap.
   bool IsWorthwhile() const {
-    constexpr int64_t kMostSteps = 64, kFarthest = 64, kMostStride = 2;
+    constexpr int64_t kMostSteps = 128, kFarthest = 64, kMostStride = 2;
     int64_t steps = 1, strides = 1;
     for (const WindowSide& side : found_.sides) {
       if (side.reach() > kFarthest || side.stride > kMostStride) return false;

@@ -53,12 +53,10 @@ static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context)
 // RtContext::interrupted.
 int32_t IsInterrupted(RtContext* context);
 
-// The callback tables of sessions on the host and on devices, without and with tracing. Plan functions may only call
-// `fail` and `custom_workspace`.
+// The callback tables of sessions on the host and on devices. Plan functions may only call `fail` and
+// `custom_workspace`.
 const RtApi& HostRtApi();
-const RtApi& TracingRtApi();
 const RtApi& DeviceRtApi();
-const RtApi& TracingDeviceRtApi();
 
 }  // namespace tailor
 

@@ -39,7 +39,6 @@ struct RunState {
   GrowingBuffer* workspace = nullptr;
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   std::vector<GrowingBuffer>* blocks = nullptr;   // by block number
-  uint64_t launches = 0;                          // number of Variant::launches; traced numbers are below it
   uint64_t kernels = 0;                           // number of Variant::device_kernels; launched numbers are below it
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null on the host

@@ -78,13 +78,12 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;
-  state_.launches = executable.variant().launches.size();
   state_.kernels = executable.variant().device_kernels.size();
   state_.parallelism = &parallelism_;
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();
   state_.custom = &custom_;
-  state_.tracing = Tracing(options.tracing, state_.launches);
+  state_.tracing = Tracing(options.tracing, executable.variant().launches.size());
   if (state_.tracing.on()) state_.interrupt.AskAlways();
   state_.interrupt.SetTimeout(options.timeout);
 }

@@ -323,11 +323,10 @@ TEST(Numbers, ADeviceThatDoesNotExistFails) {
 TEST(Numbers, ALaunchThatDoesNotExistIsNotTraced) {
   std::vector<int32_t> traced;
   RunState state;
-  state.launches = 2;
   const auto trace = [](void* user, const TraceEvent* event) {
     static_cast<std::vector<int32_t>*>(user)->push_back(event->launch);
   };
-  state.tracing = Tracing({.trace = trace, .user = &traced}, state.launches);
+  state.tracing = Tracing({.trace = trace, .user = &traced}, /*launches=*/2);
   for (const int32_t launch : kNoNumbers) EXPECT_EQ(HostRtApi().poll(&state.context, launch), 0);
   EXPECT_TRUE(traced.empty());
   EXPECT_EQ(HostRtApi().poll(&state.context, 1), 0);
@@ -345,13 +344,12 @@ TEST(TracingTest, ALaunchBeginsAtTheLastPollOutsideOfLaunches) {
     int64_t returned = 0;  // from the last event
   } seen;
   RunState state;
-  state.launches = 2;
   const auto trace = [](void* user, const TraceEvent* event) {
     auto* const seen = static_cast<Seen*>(user);
     seen->events.push_back(*event);
     seen->returned = MonotonicNs();
   };
-  state.tracing = Tracing({.trace = trace, .user = &seen}, state.launches);
+  state.tracing = Tracing({.trace = trace, .user = &seen}, /*launches=*/2);
   const auto poll = [&](int32_t launch) { EXPECT_EQ(HostRtApi().poll(&state.context, launch), 0); };
   poll(0);
   EXPECT_GE(seen.events.at(0).end_ns, seen.events.at(0).begin_ns);

@@ -97,7 +97,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   tailor_session_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   if (read.timeout_ns < 0) return tailor::InvalidParameter(kFunction, "options.timeout_ns", "is negative");
-  const auto trace = reinterpret_cast<decltype(tailor::Tracing::Options::trace)>(read.trace);
+  const auto trace = reinterpret_cast<tailor::Tracing::Function>(read.trace);
   return tailor::Guarded([&]() -> Failure {
     if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();

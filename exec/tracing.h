@@ -18,8 +18,9 @@ struct TraceEvent {
 
 class Tracing {
  public:
+  using Function = void (*)(void* user, const TraceEvent* event);
   struct Options {
-    void (*trace)(void* user, const TraceEvent* event) = nullptr;
+    Function trace = nullptr;
     void* user = nullptr;
   };
 

@@ -92,7 +92,6 @@ tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runt
       TAILOR_RETURN_IF_ERROR(
           tailor::FromC(tailor::CheckHandle(kFunction, "runtime", runtime, tailor::HandleKind::kRuntime)));
     }
-    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
     TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
                             tailor::OptionsOrDefaults(kFunction, options, tailor_compile_options_init));
     TAILOR_RETURN_IF_ERROR(tailor::CheckDevice(runtime, given));

@@ -47,6 +47,19 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
   return options;
 }
 
+// The error of loading for a device that does not exist.
+absl::Status CheckDevice(const tailor_runtime* runtime, const tailor_compile_options& options) {
+  if (options.device == TAILOR_DEVICE_CPU) return absl::OkStatus();
+  if (options.device != TAILOR_DEVICE_CUDA) {
+    return absl::InvalidArgumentError(absl::StrCat("device is ", options.device, ", not 0 or 1"));
+  }
+  const auto count = static_cast<int64_t>(tailor_runtime_device_count(runtime)) - 1;  // without the CPU
+  if (options.device_ordinal >= 0 && options.device_ordinal < count) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "CUDA device ", options.device_ordinal, " was asked for, but ",
+      count > 0 ? absl::StrCat("the devices are 0 to ", count - 1) : tailor_runtime_cuda_absence(runtime)));
+}
+
 // Compiles `graph` to artifact bytes; the compiled program is destroyed on return.
 absl::Status CompileToBytes(const char* function, const tailor_graph* graph, const tailor_compile_options* options,
                             AlignedBytes* out) {
@@ -81,6 +94,7 @@ tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runt
     }
     TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
                             tailor::OptionsOrDefaults(kFunction, options, tailor_compile_options_init));
+    TAILOR_RETURN_IF_ERROR(tailor::CheckDevice(runtime, given));
     tailor_load_options load;
     tailor_load_options_init(&load);
     load.device = given.device;

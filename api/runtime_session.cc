@@ -97,7 +97,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   tailor_session_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   if (read.timeout_ns < 0) return tailor::InvalidParameter(kFunction, "options.timeout_ns", "is negative");
-  const auto events = reinterpret_cast<tailor::Tracing::Events>(read.trace_events);
+  const auto trace = reinterpret_cast<tailor::Tracing::Function>(read.trace);
   return tailor::Guarded([&]() -> Failure {
     if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();
@@ -106,7 +106,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
                                          {read.parallel_for, read.parallel_user},
                                          read.copy_strided != 0,
                                          read.idle_sleep != 0,
-                                         {read.trace, read.trace_user, events, read.trace_events_user},
+                                         {trace, read.trace_user},
                                          read.stream,
                                          read.asynchronous != 0,
                                          read.host_outputs != 0,

@@ -60,14 +60,11 @@ def traced_session(path, fixed, sizes):
     entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
     executable = tailor.onnx.load(path, dims=bound_dims(entry, sizes) if fixed else None).compile(["host"])
     variant = next(each for each in executable.describe()["variants"] if each["in_use"])
-    starts, seconds = {}, {}
+    seconds = {}
 
-    def trace(launch, phase):
-        now = time.perf_counter()
-        if phase == 0:
-            starts[launch] = now
-        else:
-            seconds.setdefault(launch, []).append(now - starts[launch])
+    def trace(event):
+        if event.launch is not None:
+            seconds.setdefault(event.launch, []).append((event.end_ns - event.begin_ns) * 1e-9)
 
     return executable.session(threads=1, trace=trace), [each["kernel"] for each in variant["launches"]], seconds
 

@@ -8,7 +8,6 @@ import os
 import pathlib
 import statistics
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE.parent / "bindings" / "python"
@@ -19,14 +18,11 @@ RUNS = 30
 def profile(executable, arrays, threads):
     """The names of the launches, and the times in seconds of each over RUNS runs."""
     names = [launch["kernel"] for launch in executable.describe()["variants"][0]["launches"]]
-    begun, times = [0.0] * len(names), [[] for _ in names]
+    times = [[] for _ in names]
 
-    def trace(launch, phase):
-        now = time.perf_counter()
-        if phase == 0:
-            begun[launch] = now
-        else:
-            times[launch].append(now - begun[launch])
+    def trace(event):
+        if event.launch is not None:
+            times[event.launch].append((event.end_ns - event.begin_ns) * 1e-9)
 
     session = executable.session(threads=threads, trace=trace)
     for _ in range(RUNS):

@@ -65,8 +65,8 @@ struct RtContext {
   // Grid sync on a device: kGridSyncBytes of its memory, used by cooperative launches (LaunchGrid::cooperative) for
   // barriers of the grid. Between launches all words are 0, except the highest bit of the first. Null on the host.
   void* grid_sync;
-  // Nonzero: RtApi::poll is to be asked whether the run ends before it is complete. Written by other threads during a
-  // run; host programs read it atomically, after each step.
+  // Nonzero: host programs call RtApi::poll, because the run is traced or may end before it is complete. Written by
+  // other threads during a run; host programs read it atomically.
   int64_t interrupt;
   // The same question for kernels whose tasks may be long, on any thread of the run: nonzero if it is interrupted. They
   // return early then, and leave it to the host program to fail.
@@ -76,8 +76,8 @@ struct RtContext {
 inline constexpr uint64_t kGridSyncBytes = 256;
 
 // Callbacks of generated code into the runtime. Functions that can fail return 0 on success; generated code returns a
-// nonzero value at once. An invalid number (output, block, kernel) fails the run; an invalid trace step is ignored.
-// `device` 0 is the host, 1 the device of the variant's kernels.
+// nonzero value at once. An invalid number (output, block, kernel) fails the run; an invalid launch in `poll` is
+// ignored. `device` 0 is the host, 1 the device of the variant's kernels.
 struct RtApi {
   uint64_t struct_size;
   // Makes context->workspace at least `bytes` large; contents are lost.
@@ -90,8 +90,6 @@ struct RtApi {
                        int64_t tasks_per_chunk);
   // Records that check `check` failed with these values; returns the nonzero code to return.
   int32_t (*fail)(RtContext* context, int32_t check, int64_t lhs, int64_t rhs);
-  // Marks the begin (phase 0) and end (phase 1) of kernel launch `step` while tracing; null otherwise.
-  void (*trace)(RtContext* context, int32_t step, int32_t phase);
   // For devices; null in a session on the host.
   //
   // Enqueues a launch of DeviceKernel number `kernel` and returns; launches run in order. Its parameters are the first
@@ -114,9 +112,14 @@ struct RtApi {
   // Sets `*bytes` to the workspace of that call, a multiple of 64. The dims of `arguments` are set, data is not. Also
   // called by plan functions.
   int32_t (*custom_workspace)(RtContext* context, int32_t number, const TensorArg* arguments, uint64_t* bytes);
-  // Whether the run is interrupted: nonzero from the first poll that finds its reason until the run's end.
-  int32_t (*poll)(RtContext* context);
+  // Called while RtContext::interrupt is nonzero. Whether the run is interrupted: nonzero from the first poll that
+  // finds its reason until the run's end. `launch` says where the program is: the number of the kernel launch that has
+  // just ended, kBetweenLaunches before a program's first step and after each other step, or kWithinLaunch. A launch
+  // begins at the last poll that was not within a launch.
+  int32_t (*poll)(RtContext* context, int32_t launch);
 };
+
+inline constexpr int32_t kBetweenLaunches = -1, kWithinLaunch = -2;
 
 // Results of the plan function besides output dims.
 struct PlanResult {
@@ -145,11 +148,11 @@ static_assert(offsetof(RtContext, interrupted) == 80);
 static_assert(sizeof(GemmArgs) == 144 && offsetof(GemmArgs, batch) == 40 && offsetof(GemmArgs, m) == 48);
 static_assert(offsetof(GemmArgs, lhs_strides) == 72 && offsetof(GemmArgs, rhs_strides) == 96);
 static_assert(offsetof(GemmArgs, lhs) == 120 && offsetof(GemmArgs, out) == 136);
-static_assert(sizeof(RtApi) == 112 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
-static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
-static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, readback) == 56 && offsetof(RtApi, block) == 64);
-static_assert(offsetof(RtApi, offer) == 72 && offsetof(RtApi, gemm) == 80 && offsetof(RtApi, custom) == 88);
-static_assert(offsetof(RtApi, custom_workspace) == 96 && offsetof(RtApi, poll) == 104);
+static_assert(sizeof(RtApi) == 104 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32);
+static_assert(offsetof(RtApi, launch) == 40 && offsetof(RtApi, readback) == 48 && offsetof(RtApi, block) == 56);
+static_assert(offsetof(RtApi, offer) == 64 && offsetof(RtApi, gemm) == 72 && offsetof(RtApi, custom) == 80);
+static_assert(offsetof(RtApi, custom_workspace) == 88 && offsetof(RtApi, poll) == 96);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

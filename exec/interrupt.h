@@ -1,5 +1,6 @@
 // Interrupt: ends a session's run before it is complete, because another thread cancels it or its deadline has passed.
 // Native code and the threads of a parallel_for poll RtContext::interrupt, which is 0 while there is no reason to ask.
+// A traced session has native code ask always.
 #ifndef TAILOR_EXEC_INTERRUPT_H_
 #define TAILOR_EXEC_INTERRUPT_H_
 
@@ -26,6 +27,9 @@ class Interrupt {
   // Later runs have a deadline `nanoseconds` after their begin; 0: none. Not during a run.
   void SetTimeout(int64_t nanoseconds);
 
+  // All later runs call RtApi::poll at each of its places. Before the first run.
+  void AskAlways() { word_.fetch_or(kTraced, std::memory_order_relaxed); }
+
   // At the begin of a run.
   void BeginRun() {
     if (timeout_.count() > 0) [[unlikely]]
@@ -34,11 +38,11 @@ class Interrupt {
   // At its end, complete or not: its Cancel is done with.
   void EndRun() {
     if (word_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      word_.fetch_and(kTimed, std::memory_order_relaxed);
+      word_.fetch_and(kTimed | kTraced, std::memory_order_relaxed);
   }
 
   // A poll, from any thread that takes part in a run. Once true it stays true until EndRun: the run is incomplete.
-  bool Ends() { return word_.load(std::memory_order_relaxed) != 0 && EndsOnRequest(); }
+  bool Ends() { return (word_.load(std::memory_order_relaxed) & ~kTraced) != 0 && EndsOnRequest(); }
   // Why a run ends.
   Fault reason() const;
 
@@ -48,6 +52,7 @@ class Interrupt {
   static constexpr int64_t kTimed = 2;      // runs have a deadline, which each poll compares with the clock
   static constexpr int64_t kEnding = 4;     // a poll has ended the run
   static constexpr int64_t kLate = 8;       // because its deadline had passed
+  static constexpr int64_t kTraced = 16;    // native code asks, though the run may not end
 
   bool EndsOnRequest();
 

@@ -214,16 +214,10 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
   RunInRanges(state.interrupt, kernel, args, count, chunk);
 }
 
-int32_t Poll(RtContext* context) {
-  Interrupt& interrupt = StateOf(context).interrupt;
-  return interrupt.Ends() ? Note(context, interrupt.reason()) : 0;
-}
-
-void Trace(RtContext* context, int32_t step, int32_t phase) {
+int32_t Poll(RtContext* context, int32_t launch) {
   RunState& state = StateOf(context);
-  if (!Below(step, state.launches) || !Below(phase, 2)) [[unlikely]]
-    return;  // tracing cannot fail, and an invalid number has no meaning
-  state.tracing.Mark(step, phase);
+  if (state.tracing.on()) state.tracing.Mark(launch);
+  return state.interrupt.Ends() ? Note(context, state.interrupt.reason()) : 0;
 }
 
 int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context, {Fault::Kind::kDevice, 0, 0, 0, 0}); }
@@ -275,30 +269,24 @@ int32_t CustomWorkspace(RtContext* context, int32_t number, const TensorArg* arg
   return NoteCustom(context, number, state.custom->Workspace(number, arguments, bytes));
 }
 
-constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
-  return {
-      .struct_size = sizeof(RtApi),
-      .grow = Grow,
-      .output = Output,
-      .parallel_for = ParallelFor,
-      .fail = Fail,
-      .trace = trace,
-      .launch = nullptr,
-      .readback = nullptr,
-      .block = Block,
-      .offer = Offer,
-      .gemm = ComputeGemm,
-      .custom = Custom,
-      .custom_workspace = CustomWorkspace,
-      .poll = Poll,
-  };
-}
+constexpr RtApi kHostRtApi = {
+    .struct_size = sizeof(RtApi),
+    .grow = Grow,
+    .output = Output,
+    .parallel_for = ParallelFor,
+    .fail = Fail,
+    .launch = nullptr,
+    .readback = nullptr,
+    .block = Block,
+    .offer = Offer,
+    .gemm = ComputeGemm,
+    .custom = Custom,
+    .custom_workspace = CustomWorkspace,
+    .poll = Poll,
+};
 
-constexpr RtApi kHostRtApi = HostTable(nullptr);
-constexpr RtApi kTracingRtApi = HostTable(Trace);
-
-constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
-  RtApi table = HostTable(trace);
+constexpr RtApi DeviceTable() {
+  RtApi table = kHostRtApi;
   table.launch = Launch;
   table.readback = Readback;
   table.offer = OfferToDevice;
@@ -306,8 +294,7 @@ constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
   return table;
 }
 
-constexpr RtApi kDeviceRtApi = DeviceTable(nullptr);
-constexpr RtApi kTracingDeviceRtApi = DeviceTable(Trace);
+constexpr RtApi kDeviceRtApi = DeviceTable();
 
 }  // namespace
 
@@ -315,10 +302,6 @@ int32_t IsInterrupted(RtContext* context) { return StateOf(context).interrupt.En
 
 const RtApi& HostRtApi() { return kHostRtApi; }
 
-const RtApi& TracingRtApi() { return kTracingRtApi; }
-
 const RtApi& DeviceRtApi() { return kDeviceRtApi; }
-
-const RtApi& TracingDeviceRtApi() { return kTracingDeviceRtApi; }
 
 }  // namespace tailor

@@ -39,7 +39,6 @@ struct RunState {
   GrowingBuffer* workspace = nullptr;
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   std::vector<GrowingBuffer>* blocks = nullptr;   // by block number
-  uint64_t launches = 0;                          // number of Variant::launches; traced numbers are below it
   uint64_t kernels = 0;                           // number of Variant::device_kernels; launched numbers are below it
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null on the host
@@ -53,12 +52,10 @@ static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context)
 // RtContext::interrupted.
 int32_t IsInterrupted(RtContext* context);
 
-// The callback tables of sessions on the host and on devices, without and with tracing. Plan functions may only call
-// `fail` and `custom_workspace`.
+// The callback tables of sessions on the host and on devices. Plan functions may only call `fail` and
+// `custom_workspace`.
 const RtApi& HostRtApi();
-const RtApi& TracingRtApi();
 const RtApi& DeviceRtApi();
-const RtApi& TracingDeviceRtApi();
 
 }  // namespace tailor
 

@@ -13,11 +13,6 @@ namespace {
 // Word 0 of the shape cache: as generated code writes it, and after the miss was counted.
 constexpr int64_t kLayoutComputed = 1, kLayoutCounted = 2;
 
-const RtApi& ApiFor(bool on_device, bool tracing) {
-  if (on_device) return tracing ? TracingDeviceRtApi() : DeviceRtApi();
-  return tracing ? TracingRtApi() : HostRtApi();
-}
-
 }  // namespace
 
 Failure Session::Create(const Executable& executable, const Options& options, std::unique_ptr<Session>* out) {
@@ -50,7 +45,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
                  std::unique_ptr<DeviceStream> stream)
     : executable_(executable),
       run_(executable.run()),
-      api_(ApiFor(stream != nullptr, options.tracing.any())),
+      api_(stream != nullptr ? DeviceRtApi() : HostRtApi()),
       parallelism_(std::move(parallelism)),
       input_use_(options.copy_strided ? InputUse::kCopyStrided : InputUse::kDense),
       asynchronous_(options.asynchronous),
@@ -83,13 +78,13 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;
-  state_.launches = executable.variant().launches.size();
   state_.kernels = executable.variant().device_kernels.size();
   state_.parallelism = &parallelism_;
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();
   state_.custom = &custom_;
-  state_.tracing = Tracing(options.tracing, state_.launches);
+  state_.tracing = Tracing(options.tracing, executable.variant().launches.size());
+  if (state_.tracing.on()) state_.interrupt.AskAlways();
   state_.interrupt.SetTimeout(options.timeout);
 }
 
@@ -122,8 +117,8 @@ int32_t Session::Execute(Arguments* arguments) {
 // Runs the program, unless the run is cancelled by now.
 int32_t Session::CallProgram(Arguments* arguments) {
   if (state_.interrupt.Ends()) [[unlikely]]
-    return api_.poll(&state_.context);
-  if (!state_.tracing.has_events()) [[likely]]
+    return api_.poll(&state_.context, kBetweenLaunches);
+  if (!state_.tracing.on()) [[likely]]
     return run_(&api_, &state_.context, arguments->in(), arguments->out());
   PlanResult plan{sizeof(PlanResult), 0, state_.tracing.versions()};
   if (const int32_t code = executable_.plan()(&api_, &state_.context, arguments->in(), arguments->out(), &plan)) {

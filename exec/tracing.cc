@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "exec/host_abi.h"
+
 namespace tailor {
 
 int64_t Tracing::Now() {
@@ -10,19 +12,16 @@ int64_t Tracing::Now() {
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
 
-void Tracing::Mark(int32_t launch, int32_t phase) {
-  if (options_.phases != nullptr) options_.phases(options_.phases_user, launch, phase);
-  if (options_.events == nullptr) return;
-  if (phase == 0) {
-    launch_begin_ = Now();
-  } else {
-    Report(launch, versions_[launch], launch_begin_);
-  }
+void Tracing::Mark(int32_t launch) {
+  if (launch == kWithinLaunch) return;
+  // A negative number converts to a large one.
+  if (static_cast<uint32_t>(launch) < versions_.size()) Report(launch, versions_[launch], last_);
+  last_ = Now();  // after the report, whose time is no launch's
 }
 
 void Tracing::Report(int32_t launch, int32_t version, int64_t begin) const {
   const TraceEvent event{sizeof(TraceEvent), launch, version, begin, Now()};
-  options_.events(options_.events_user, &event);
+  options_.trace(options_.user, &event);
 }
 
 }  // namespace tailor

@@ -18,29 +18,25 @@ struct TraceEvent {
 
 class Tracing {
  public:
-  using Phases = void (*)(void* user, int32_t launch, int32_t phase);
-  using Events = void (*)(void* user, const TraceEvent* event);
+  using Function = void (*)(void* user, const TraceEvent* event);
   struct Options {
-    Phases phases = nullptr;
-    void* phases_user = nullptr;
-    Events events = nullptr;
-    void* events_user = nullptr;
-    bool any() const { return phases != nullptr || events != nullptr; }
+    Function trace = nullptr;
+    void* user = nullptr;
   };
 
   Tracing() = default;
   // `launches`: number of Variant::launches.
   Tracing(const Options& options, size_t launches)
-      : options_(options), versions_(options.events != nullptr ? launches : 0) {}
+      : options_(options), versions_(options.trace != nullptr ? launches : 0) {}
 
-  bool has_events() const { return options_.events != nullptr; }
+  bool on() const { return options_.trace != nullptr; }
   // To be filled by the plan function before the run.
   int32_t* versions() { return versions_.data(); }
 
-  void BeginRun() { run_begin_ = Now(); }
+  void BeginRun() { run_begin_ = last_ = Now(); }
   void EndRun() { Report(TraceEvent::kRun, -1, run_begin_); }
-  // The begin (phase 0) and the end (phase 1) of a launch. Launches do not nest.
-  void Mark(int32_t launch, int32_t phase);
+  // A place of the program, as in RtApi::poll. Reports a launch that has ended; other numbers are not reported.
+  void Mark(int32_t launch);
 
  private:
   static int64_t Now();
@@ -48,7 +44,8 @@ class Tracing {
 
   Options options_;
   std::vector<int32_t> versions_;  // by launch
-  int64_t run_begin_ = 0, launch_begin_ = 0;
+  int64_t run_begin_ = 0;
+  int64_t last_ = 0;  // the last mark outside of launches: the begin of the next one
 };
 
 }  // namespace tailor

@@ -12,7 +12,7 @@ namespace tailor {
 static_assert(std::endian::native == std::endian::little, "artifacts are read in place");
 
 inline constexpr uint8_t kArtifactMagic[8] = {0x89, 'T', 'L', 'R', '\r', '\n', 0x1a, '\n'};
-inline constexpr uint32_t kArtifactVersion = 2;
+inline constexpr uint32_t kArtifactVersion = 3;
 inline constexpr uint64_t kItemAlignment = 64;              // of sections, images and constants
 inline constexpr uint64_t kConstantsAlignment = 64 * 1024;  // of the constants section, which is mmapped
 inline constexpr uint64_t kChunkBytes = 1024 * 1024;        // hash granularity of constants

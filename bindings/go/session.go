@@ -18,8 +18,8 @@ static void call_trace(void* user, const tailor_trace_event* event) {
 static tailor_status* create_session(const tailor_executable* executable, tailor_session_options options,
                                      uintptr_t callbacks, int32_t parallel, int32_t trace, tailor_session** session) {
 	if (parallel) options.parallel_for = call_parallel_for;
-	if (trace) options.trace_events = call_trace;
-	options.parallel_user = options.trace_events_user = (void*)callbacks;
+	if (trace) options.trace = call_trace;
+	options.parallel_user = options.trace_user = (void*)callbacks;
 	return tailor_session_create(executable, &options, session);
 }
 

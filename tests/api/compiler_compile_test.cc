@@ -79,6 +79,22 @@ TEST_F(CompilerCompile, ResultRuns) {
   EXPECT_EQ(Run(), kNegated);
 }
 
+TEST_F(CompilerCompile, NothingIsCompiledForADeviceThatDoesNotExist) {
+  int calls = 0;
+  options.progress = [](void* user, const char*, double) { return ++*static_cast<int*>(user), 1; };
+  options.progress_user = &calls;
+  options.device = TAILOR_DEVICE_CUDA;
+  for (const int32_t ordinal : {-1, 1000}) {
+    options.device_ordinal = ordinal;
+    EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)),
+                StartsWith("9: CUDA device " + std::to_string(ordinal) + " was asked for, but "));
+  }
+  options.device = 5;
+  EXPECT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "3: device is 5, not 0 or 1");
+  EXPECT_EQ(executable, nullptr);
+  EXPECT_EQ(calls, 0);
+}
+
 // Also where an input's own dim size divides by the symbol.
 TEST_F(CompilerCompile, ADivisorOfZeroIsNamed) {
   for (const char* z : {"", ", %z: f32[floordiv(N, S)]"}) {

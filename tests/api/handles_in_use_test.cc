@@ -234,7 +234,7 @@ TEST_F(GraphInUse, ATraceIsRefusedEveryFunctionOfItsSession) {
   std::pair<tailor_session*, int> state(nullptr, 0);
   tailor_session_options options;
   tailor_session_options_init(&options);
-  options.trace = [](void* user, int32_t, int32_t) {
+  options.trace = [](void* user, const tailor_trace_event*) {
     auto* given = static_cast<std::pair<tailor_session*, int>*>(user);
     ++given->second;
     ExpectAllRefused(given->first);

@@ -1,14 +1,17 @@
 // Events of traced sessions, through the C headers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tailor/compiler.h"
@@ -28,6 +31,12 @@ graph @g(%x: f32[M, K], %w: f32[K, N]) {
   return "y" = %y
 })";
 
+int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+
 class TraceTest : public testing::Test {
  protected:
   static void Event(void* user, const tailor_trace_event* event) {
@@ -35,25 +44,28 @@ class TraceTest : public testing::Test {
     static_cast<TraceTest*>(user)->events_.push_back(*event);
   }
 
-  void SetUp() override {
+  void SetUp() override { Make(kGraph, nullptr); }
+
+  void Make(const char* text, const tailor_runtime* runtime) {
+    TearDown();
     tailor_graph* graph = nullptr;
-    ASSERT_EQ(Text(tailor_graph_parse(kGraph, SIZE_MAX, &graph)), "OK");
+    ASSERT_EQ(Text(tailor_graph_parse(text, SIZE_MAX, &graph)), "OK");
     tailor_compile_options compile;
     tailor_compile_options_init(&compile);
     const char* target = "host";
     compile.targets = &target;
     compile.target_count = 1;
-    ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &compile, &executable_)), "OK");
+    ASSERT_EQ(Text(tailor_graph_compile(graph, runtime, &compile, &executable_)), "OK");
     tailor_graph_release(graph);
     tailor_session_options options;
     tailor_session_options_init(&options);
-    options.trace_events = Event;
-    options.trace_events_user = this;
+    options.trace = Event;
+    options.trace_user = this;
     ASSERT_EQ(Text(tailor_session_create(executable_, &options, &session_)), "OK");
   }
   void TearDown() override {
-    tailor_session_release(session_);
-    tailor_executable_release(executable_);
+    tailor_session_release(std::exchange(session_, nullptr));
+    tailor_executable_release(std::exchange(executable_, nullptr));
   }
 
   static tailor_tensor TensorOf(std::vector<float>& data, int64_t rows, int64_t columns) {
@@ -111,6 +123,49 @@ TEST_F(TraceTest, EveryLaunchAndThenTheRun) {
     }
     EXPECT_GE(run.end_ns, time);
   }
+}
+
+TEST_F(TraceTest, CustomOperatorsAreInNoLaunch) {
+  struct Span {
+    int64_t begin, end;
+  } span = {};
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(nullptr, &runtime)), "OK");
+  tailor_custom_operator op;
+  tailor_custom_operator_init(&op);
+  op.name = "same";
+  op.name_size = SIZE_MAX;
+  op.user = &span;
+  op.function = [](void* user, const tailor_custom_call* call) -> int32_t {
+    auto* const span = static_cast<Span*>(user);
+    span->begin = MonotonicNs();
+    std::memcpy(call->results[0].data, call->operands[0].data, call->operands[0].dims[0] * sizeof(float));
+    span->end = MonotonicNs();
+    return 0;
+  };
+  ASSERT_EQ(Text(tailor_runtime_register(runtime, &op)), "OK");
+  Make(R"(
+graph @g(%x: f32[N]) {
+  %e = exp %x
+  %c = custom %e {name = "same", attributes = "", pure = 1, dtypes = "f32", ranks = [1], shapes = [N]}
+  %y = exp %c
+  return "y" = %y
+})",
+       runtime);
+  std::vector<float> x(40, 0.0f);
+  tailor_tensor in, out;
+  tailor_tensor_init(&in);
+  tailor_tensor_init(&out);
+  in.dtype = TAILOR_F32;
+  in.rank = 1;
+  in.dims[0] = 40;
+  in.data = x.data();
+  in.data_bytes = x.size() * sizeof(float);
+  ASSERT_EQ(Text(tailor_session_run(session_, &in, 1, &out, 1)), "OK");
+  ASSERT_EQ(events_.size(), 3u);
+  EXPECT_LE(events_[0].end_ns, span.begin);
+  EXPECT_GE(events_[1].begin_ns, span.end);
+  tailor_runtime_release(runtime);
 }
 
 TEST_F(TraceTest, ARunThatIsRefusedHasNone) {

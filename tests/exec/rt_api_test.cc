@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <numeric>
 #include <set>
+#include <vector>
 
 #include "exec/fork.h"
 #include "tests/exec/sample_tensors.h"
@@ -97,20 +99,20 @@ TEST(ParallelFor, EndsWhenTheRunIsCancelled) {
     Cancelling run;
     run.For(parallelism);
     EXPECT_LE(run.tasks, static_cast<int64_t>(parallelism.threads));  // a chunk of one task each
-    EXPECT_NE(HostRtApi().poll(&run.state.context), 0);
+    EXPECT_NE(HostRtApi().poll(&run.state.context, kBetweenLaunches), 0);
     EXPECT_EQ(Text(DescribeFault(SampleProgram(), run.state.fault)), "1: the run was cancelled");
   }
 }
 
 TEST(Poll, ARunThatEndsStaysEnded) {
   RunState state;
-  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+  EXPECT_EQ(HostRtApi().poll(&state.context, kBetweenLaunches), 0);
   state.interrupt.Cancel();
-  EXPECT_NE(HostRtApi().poll(&state.context), 0);
+  EXPECT_NE(HostRtApi().poll(&state.context, kBetweenLaunches), 0);
   state.interrupt.Uncancel();  // too late: the poll may have cut a launch short
-  EXPECT_NE(HostRtApi().poll(&state.context), 0);
+  EXPECT_NE(HostRtApi().poll(&state.context, kBetweenLaunches), 0);
   state.interrupt.EndRun();
-  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+  EXPECT_EQ(HostRtApi().poll(&state.context, kBetweenLaunches), 0);
 }
 
 TEST(Poll, ADeadlineHoldsForEachRun) {
@@ -118,14 +120,14 @@ TEST(Poll, ADeadlineHoldsForEachRun) {
   state.interrupt.SetTimeout(1);
   for (int run = 0; run < 2; ++run) {
     state.interrupt.BeginRun();
-    while (HostRtApi().poll(&state.context) == 0) {
+    while (HostRtApi().poll(&state.context, kBetweenLaunches) == 0) {
     }
     EXPECT_EQ(Text(DescribeFault(SampleProgram(), state.fault)), "4: the run did not end within its timeout of 1 ns");
     state.interrupt.EndRun();
   }
   state.interrupt.SetTimeout(INT64_MAX);
   state.interrupt.BeginRun();
-  EXPECT_EQ(HostRtApi().poll(&state.context), 0);
+  EXPECT_EQ(HostRtApi().poll(&state.context, kBetweenLaunches), 0);
   state.interrupt.SetTimeout(0);
   EXPECT_EQ(state.context.interrupt, 0);
 }
@@ -318,19 +320,50 @@ TEST(Numbers, ADeviceThatDoesNotExistFails) {
   }
 }
 
-TEST(Numbers, AStepThatDoesNotExistIsNotTraced) {
+TEST(Numbers, ALaunchThatDoesNotExistIsNotTraced) {
   std::vector<int32_t> traced;
   RunState state;
-  state.launches = 2;
-  const auto trace = [](void* user, int32_t step, int32_t) {
-    static_cast<std::vector<int32_t>*>(user)->push_back(step);
+  const auto trace = [](void* user, const TraceEvent* event) {
+    static_cast<std::vector<int32_t>*>(user)->push_back(event->launch);
   };
-  state.tracing = Tracing({.phases = trace, .phases_user = &traced}, state.launches);
-  for (const int32_t step : kNoNumbers) TracingRtApi().trace(&state.context, step, 0);
-  TracingRtApi().trace(&state.context, 1, 2);
+  state.tracing = Tracing({.trace = trace, .user = &traced}, /*launches=*/2);
+  for (const int32_t launch : kNoNumbers) EXPECT_EQ(HostRtApi().poll(&state.context, launch), 0);
   EXPECT_TRUE(traced.empty());
-  TracingRtApi().trace(&state.context, 1, 1);
+  EXPECT_EQ(HostRtApi().poll(&state.context, 1), 0);
   EXPECT_EQ(traced, std::vector<int32_t>{1});
+}
+
+int64_t MonotonicNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+TEST(TracingTest, ALaunchBeginsAtTheLastPollOutsideOfLaunches) {
+  struct Seen {
+    std::vector<TraceEvent> events;
+    int64_t returned = 0;  // from the last event
+  } seen;
+  RunState state;
+  const auto trace = [](void* user, const TraceEvent* event) {
+    auto* const seen = static_cast<Seen*>(user);
+    seen->events.push_back(*event);
+    seen->returned = MonotonicNs();
+  };
+  state.tracing = Tracing({.trace = trace, .user = &seen}, /*launches=*/2);
+  const auto poll = [&](int32_t launch) { EXPECT_EQ(HostRtApi().poll(&state.context, launch), 0); };
+  poll(0);
+  EXPECT_GE(seen.events.at(0).end_ns, seen.events.at(0).begin_ns);
+  const int64_t returned = seen.returned;
+  poll(1);
+  EXPECT_GE(seen.events.at(1).begin_ns, returned);  // without the time of the trace function
+  const int64_t between = MonotonicNs();
+  poll(kBetweenLaunches);
+  const int64_t begun = MonotonicNs();
+  poll(kWithinLaunch);
+  poll(1);
+  ASSERT_EQ(seen.events.size(), 3u);
+  EXPECT_GE(seen.events[2].begin_ns, between);
+  EXPECT_LE(seen.events[2].begin_ns, begun);
 }
 
 }  // namespace

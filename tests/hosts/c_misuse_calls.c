@@ -24,11 +24,10 @@ typedef struct {
 } During;
 
 /* A trace function that uses its session, and at times releases it. */
-static void use_session(void* user, int32_t launch, int32_t phase) {
+static void use_session(void* user, const tailor_trace_event* event) {
   During* during = (During*)user;
   Run run;
-  (void)launch;
-  (void)phase;
+  (void)event;
   set_run(&run);
   ++during->calls;
   must_code(tailor_session_run(during->session, &run.x, 1, run.outputs, 2), TAILOR_FAILED_PRECONDITION, "nested run");
@@ -84,10 +83,9 @@ typedef struct {
   tailor_session* session;
 } Meeting;
 
-static void wait_inside(void* user, int32_t launch, int32_t phase) {
+static void wait_inside(void* user, const tailor_trace_event* event) {
   Meeting* meeting = (Meeting*)user;
-  (void)launch;
-  (void)phase;
+  (void)event;
   pthread_mutex_lock(&meeting->mutex);
   meeting->inside = 1;
   pthread_cond_broadcast(&meeting->changed);

@@ -54,7 +54,7 @@ class ExitTest(unittest.TestCase):
         self.ends("""
             executable = make("g").compile("host")
             x = np.ones((2000, 512), np.float32)
-            traced = executable.session(trace=lambda launch, phase: None)
+            traced = executable.session(trace=lambda event: None)
             repeat(lambda: traced.run(x))
             spread = executable.session(threads=4, parallel_for=lambda task, count: [task(i) for i in range(count)])
             repeat(lambda: spread.run(x))
@@ -83,7 +83,7 @@ class ExitTest(unittest.TestCase):
         self.ends("""
             from tailor import _handles
             executable = make("g", 16).compile("host")
-            session = executable.session(trace=lambda launch, phase: None)
+            session = executable.session(trace=lambda event: None)
             x = np.ones((2, 16), np.float32)
             _handles._end()
             session.run(x)  # the main thread ends last
@@ -103,7 +103,7 @@ class ExitTest(unittest.TestCase):
     def test_a_forked_child_ends(self):
         self.ends("""
             executable = make("g").compile("host")
-            traced = executable.session(trace=lambda launch, phase: None)
+            traced = executable.session(trace=lambda event: None)
             x = np.ones((2000, 512), np.float32)
             repeat(lambda: traced.run(x))
             time.sleep(0.05)

@@ -299,7 +299,7 @@ def reentrant_callback(p):
     session = None
     call = p.choice((lambda: session.run(*p.inputs()), lambda: session.wait(), lambda: session.run_bound(),
                             lambda: session.reserve((1, 4), (4,))))
-    session = p.executable.session(trace=lambda launch, phase: call())
+    session = p.executable.session(trace=lambda event: call())
     session.run(np.ones((3, 4), np.float32), p.w)
 
 
@@ -407,7 +407,7 @@ def changed_while_in_use(p):
         p.executable.run(x, p.w)
     done.set()
     thread.join()
-    session = p.executable.session(trace=lambda launch, phase: session.close())
+    session = p.executable.session(trace=lambda event: session.close())
     session.run(x, p.w)
 
 

@@ -98,7 +98,7 @@ class CloseTest(unittest.TestCase):
     def test_closing_during_a_call(self):
         """From its own callback and from another thread: the call ends as usual."""
         executable = scale().compile("host")
-        session = executable.session(trace=lambda launch, phase: (session.close(), executable.close()))
+        session = executable.session(trace=lambda event: (session.close(), executable.close()))
         np.testing.assert_array_equal(session.run(X, BIAS)[0], X + 1)
         graph = scale()
         executable = graph.compile("host", progress=lambda phase, done: graph.close())

@@ -18,6 +18,23 @@ SLOW = ("graph @slow(" + ", ".join(f"%x{i}: f32[A, {i + 40}], %w{i}: f32[{i + 40
         "".join(f"  %y{i} = dot %x{i}, %w{i}\n  %z{i} = tanh %y{i}\n" for i in range(24)) + "  return " +
         ", ".join(f'"z{i}" = %z{i}' for i in range(24)) + "\n}\n")
 
+ENDLESS = """graph @endless(%x: i64[]) {
+  %t = while(%x) {
+    region(%left: i64[]) {
+      %none = constant 0 : i64[]
+      %more = ge %left, %none
+      return %more
+    }
+    region(%left: i64[]) {
+      %unit = constant 1 : i64[]
+      %next = add %left, %unit
+      return %next
+    }
+  }
+  return "t" = %t
+}
+"""
+
 
 def catches(process, number):
     """Whether a process has a handler for the signal."""
@@ -113,16 +130,29 @@ class TextsTest(ToolCase):
                 self.assertIn("tailor: CANCELLED: interrupted\n", err)
                 self.assertEqual(sorted(path.name for path in self.path.iterdir()), ["graph.txt", "slow.txt"])
 
-    def test_ctrl_c_ends_a_benchmark(self):
-        self.compile()
-        with subprocess.Popen([TOOL, "bench", "a.tlr", "--duration", "60", "--callers", "2", "--json"], cwd=self.path,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tool:
+    def interrupt_benchmark(self, *arguments):
+        with subprocess.Popen([TOOL, "bench", *arguments, "--callers", "2", "--json"], cwd=self.path, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tool:
+            self.addCleanup(tool.kill)
             while not catches(tool.pid, signal.SIGINT):
                 self.assertIsNone(tool.poll())
                 time.sleep(0.01)
+            time.sleep(0.1)  # probably inside of a run by then
             tool.send_signal(signal.SIGINT)
-            out, err = tool.communicate()
+            try:
+                out, err = tool.communicate(timeout=120)
+            finally:
+                tool.kill()
             self.assertEqual((tool.returncode, out, err), (INTERRUPTED, "", "tailor: CANCELLED: interrupted\n"))
+
+    def test_ctrl_c_ends_a_benchmark(self):
+        self.compile()
+        self.interrupt_benchmark("a.tlr", "--duration", "60")
+
+    def test_ctrl_c_ends_a_run_of_a_benchmark(self):
+        (self.path / "endless.txt").write_text(ENDLESS)
+        self.succeed("compile", "endless.txt", "-o", "endless.tlr", "--target", "host")
+        self.interrupt_benchmark("endless.tlr", "--range", "x=0:1")
 
     def test_a_terminal_shows_progress_and_clears_it(self):
         terminal, end = pty.openpty()

@@ -69,7 +69,7 @@ TEST(Reader, AnotherVersionIsNamed) {
   ArtifactHeader header = HeaderOf(bytes);
   header.version = 7;
   Reseal(header, &bytes);
-  EXPECT_EQ(Read(bytes), "9: the artifact has format version 7; this library reads version 2");
+  EXPECT_EQ(Read(bytes), "9: the artifact has format version 7; this library reads version 3");
 }
 
 TEST(Reader, EveryTruncationIsNoticed) {

@@ -18,6 +18,11 @@ typedef struct {
   uint8_t* workspace;
   uint64_t workspace_bytes;
   int64_t* memo;
+  int64_t workers;
+  uint64_t streamed_bytes;
+  const void* costs;
+  void* grid_sync;
+  int64_t interrupt;
 } RtContext;
 
 typedef struct {
@@ -26,9 +31,14 @@ typedef struct {
   int32_t (*output)(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes);
   void (*parallel_for)(void);
   int32_t (*fail)(RtContext* context, int32_t check, int64_t lhs, int64_t rhs);
-  void (*trace)(RtContext* context, int32_t step, int32_t phase);
   int32_t (*launch)(RtContext* context, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid);
   int32_t (*readback)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
+  void (*block)(void);
+  void (*offer)(void);
+  void (*gemm)(void);
+  void (*custom)(void);
+  void (*custom_workspace)(void);
+  int32_t (*poll)(RtContext* context, int32_t launch);
 } RtApi;
 
 typedef struct {
@@ -67,10 +77,9 @@ static void set_output_dims(int64_t rows, TensorArg* out) {
 static int32_t launch(const RtApi* api, RtContext* context, int32_t kernel, const int64_t* args, int64_t tasks,
                       int64_t together) {
   const LaunchGrid grid = {(tasks + kThreads - 1) / kThreads, 0, together};
-  if (api->trace) api->trace(context, kernel, 0);
   const int32_t bad = api->launch(context, 1, kernel, args, &grid);
-  if (api->trace) api->trace(context, kernel, 1);
-  return bad;
+  if (bad) return bad;
+  return __atomic_load_n(&context->interrupt, __ATOMIC_RELAXED) ? api->poll(context, kernel) : 0;
 }
 
 /* Reads the first sum back, which decides whether the run goes on. */

@@ -19,10 +19,28 @@ namespace {
 
 constexpr int kSlices = 8;  // per model, where several callers compare models
 
+// The sessions of all callers, whose runs Ctrl-C cancels.
+class CancellableSessions {
+ public:
+  void Add(const tailor_session* session) {
+    const std::lock_guard lock(mutex_);
+    sessions_.push_back(session);
+  }
+  void Cancel() {
+    const std::lock_guard lock(mutex_);
+    for (const tailor_session* session : sessions_) Check(tailor_session_cancel(session));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<const tailor_session*> sessions_;
+};
+
 // One model in the hands of one caller.
 class CallerSession {
  public:
-  CallerSession(const BenchModel& model, const std::vector<SymbolValues>& shapes, const BenchLimits& limits)
+  CallerSession(const BenchModel& model, const std::vector<SymbolValues>& shapes, const BenchLimits& limits,
+                CancellableSessions* cancellable)
       : model_(model), inputs_(*model.inputs), outputs_(model.model->signature.outputs.size()) {
     for (const SymbolValues& shape : shapes) tensors_.push_back(inputs_.At(shape));
     times_.resize(shapes.size());
@@ -33,6 +51,7 @@ class CallerSession {
     tailor_session* created = nullptr;
     Check(tailor_session_create(model.model->executable.get(), &options, &created));
     session_.reset(created);
+    cancellable->Add(created);
   }
 
   // Nanoseconds of one run.
@@ -40,7 +59,8 @@ class CallerSession {
     for (tailor_tensor& output : outputs_) tailor_tensor_init(&output);
     const std::vector<tailor_tensor>& inputs = tensors_[shape];
     const Stopwatch watch;
-    Check(tailor_session_run(session_.get(), inputs.data(), inputs.size(), outputs_.data(), outputs_.size()));
+    InterruptGuard::Check(
+        tailor_session_run(session_.get(), inputs.data(), inputs.size(), outputs_.data(), outputs_.size()));
     return watch.Nanoseconds();
   }
 
@@ -164,10 +184,12 @@ std::vector<ModelTimes> MeasureModels(const std::vector<BenchModel>& models, con
   ProgressBar bar(/*forced=*/false);
   std::vector<ModelTimes> times(models.size());
   std::vector<CallerSessions> sessions(limits.callers);
+  CancellableSessions cancellable;
+  const OnInterrupt cancel([&] { cancellable.Cancel(); });
   for (uint64_t caller = 0; caller < limits.callers; ++caller) {
     bar.Show("warming up", static_cast<double>(caller) / static_cast<double>(limits.callers));
     for (size_t i = 0; i < models.size(); ++i) {
-      sessions[caller].push_back(std::make_unique<CallerSession>(models[i], shapes, limits));
+      sessions[caller].push_back(std::make_unique<CallerSession>(models[i], shapes, limits, &cancellable));
       WarmUp(sessions[caller][i].get(), shapes.size(), limits, caller == 0 ? &times[i].first : nullptr);
     }
   }

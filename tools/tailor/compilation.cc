@@ -1,7 +1,5 @@
 #include "tools/tailor/compilation.h"
 
-#include "tools/handles.h"
-
 namespace tailor {
 
 CompilationProgress::CompilationProgress(bool forced, tailor_compile_options* options) : bar_(forced) {
@@ -12,15 +10,6 @@ CompilationProgress::CompilationProgress(bool forced, tailor_compile_options* op
 int32_t CompilationProgress::Advance(void* self, const char* phase, double done) {
   static_cast<CompilationProgress*>(self)->bar_.Show(phase, done);
   return InterruptGuard::Interrupted() ? 0 : 1;
-}
-
-void CompilationProgress::Check(tailor_status* status) const {
-  const bool cancelled = tailor_status_code(status) == TAILOR_CANCELLED;
-  if (cancelled && InterruptGuard::Interrupted()) {
-    tailor_status_release(status);
-    InterruptGuard::ThrowIfInterrupted();
-  }
-  tailor::Check(status);
 }
 
 }  // namespace tailor

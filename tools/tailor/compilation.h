@@ -14,9 +14,6 @@ class CompilationProgress {
   // `forced`: also where stderr is no terminal.
   CompilationProgress(bool forced, tailor_compile_options* options);
 
-  // tailor::Check, but InterruptedError for a compilation that Ctrl-C ended.
-  void Check(tailor_status* status) const;
-
  private:
   static int32_t Advance(void* self, const char* phase, double done);
 

@@ -59,7 +59,7 @@ std::string CompileToBytes(const CompileArguments& arguments) {
   if (!arguments.key.empty()) options.secret_key = key.data();
   std::string bytes;
   const CompilationProgress progress(arguments.progress, &options);
-  progress.Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
+  InterruptGuard::Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
   InterruptGuard::ThrowIfInterrupted();
   return bytes;
 }

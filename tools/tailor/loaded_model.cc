@@ -72,7 +72,7 @@ ExecutableHandle CompileModel(const LoadArguments& arguments, DeviceChoice devic
   options.offer_products = !arguments.provider.empty();
   tailor_executable* executable = nullptr;
   const CompilationProgress progress(/*forced=*/false, &options);
-  progress.Check(tailor_graph_compile(graph.get(), runtime, &options, &executable));
+  InterruptGuard::Check(tailor_graph_compile(graph.get(), runtime, &options, &executable));
   return ExecutableHandle(executable);
 }
 

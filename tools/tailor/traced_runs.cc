@@ -79,8 +79,8 @@ ModelTrace TraceRuns(const LoadedModel& model, uint64_t threads, const std::vect
   tailor_session_options_init(&options);
   options.threads = threads;
   options.host_outputs = 1;
-  options.trace_events = EventRecorder::OnEvent;
-  options.trace_events_user = &recorder;
+  options.trace = EventRecorder::OnEvent;
+  options.trace_user = &recorder;
   tailor_session* created = nullptr;
   Check(tailor_session_create(model.executable.get(), &options, &created));
   const SessionHandle session(created);

@@ -449,8 +449,8 @@ static inline void tailor_compile_options_init(tailor_compile_options* options) 
 /* Compiles for all shapes at once, and loads the result with `runtime` (NULL: the default one). The graph may be
  * extended and compiled again; several threads may compile it at a time. Equal graphs and options give equal bytes.
  * Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option; FAILED_PRECONDITION for a
- *         graph without outputs, or one that another call is changing; UNIMPLEMENTED naming a node and type that cannot
- *         be compiled.
+ *         graph without outputs, or one that another call is changing, and, before anything is compiled, for a device
+ *         that does not exist; UNIMPLEMENTED naming a node and type that cannot be compiled.
  * Memory: if an allocation inside LLVM fails, LLVM ends the process ("LLVM ERROR: out of memory") without a status. A
  *         host that must survive that sets `isolated`. */
 TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runtime* runtime,

@@ -419,10 +419,6 @@ TAILOR_API tailor_status* tailor_runtime_register(tailor_runtime* runtime, const
 
 typedef struct tailor_session tailor_session;
 
-/* Trace callback, called before (phase 0) and after (phase 1) each kernel launch of a run, on the calling thread.
- * `launch` is the index of the launch in the order of tailor_executable_describe. */
-typedef void (*tailor_trace)(void* user, int32_t launch, int32_t phase);
-
 /* A kernel launch that has ended, or the run that launched it. Times are in nanoseconds of CLOCK_MONOTONIC; on a CUDA
  * device they are those of enqueueing the kernel. Calls of custom operators have no events. */
 typedef struct tailor_trace_event {
@@ -432,7 +428,7 @@ typedef struct tailor_trace_event {
   int64_t begin_ns, end_ns;
 } tailor_trace_event;
 /* Called on the thread that runs the session. `event` is valid during the call. */
-typedef void (*tailor_trace_events)(void* user, const tailor_trace_event* event);
+typedef void (*tailor_trace)(void* user, const tailor_trace_event* event);
 
 typedef struct tailor_session_options {
   uint64_t struct_size;
@@ -443,7 +439,7 @@ typedef struct tailor_session_options {
   void* parallel_user;
   int32_t copy_strided; /* 1: accept inputs in host memory with any strides, also negative or zero, and copy them */
   int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they first spin for about 1 ms */
-  tailor_trace trace;   /* if set, called for every launch; for profiling */
+  tailor_trace trace;   /* if set, called after each launch and each run that has begun; for profiling */
   void* trace_user;
   void* stream; /* CUDA: the host's CUstream, of the device's primary context, for all work; NULL: a stream of the
                  * session's own. Must outlive the session */
@@ -453,8 +449,6 @@ typedef struct tailor_session_options {
                          * later runs patch. FAILED_PRECONDITION for drivers older than CUDA 11.6, for programs that
                          * read back (tailor_plan_info.reads_back), and if cuBLASLt computes matmuls */
   int64_t timeout_ns;   /* of each run, in nanoseconds; 0: none. See tailor_session_set_timeout */
-  tailor_trace_events trace_events; /* if set, called after each launch and each run that has begun; for profiling */
-  void* trace_events_user;
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from .runtime import Executable
 
 ParallelFor = Callable[[Callable[[int], None], int], object]
-Trace = Callable[["Launch", int], object]
-TraceEvents = Callable[["TraceEvent"], object]
+Trace = Callable[["TraceEvent"], object]
 
 
 class Launch(int):
@@ -60,35 +59,20 @@ class Callbacks:
     """The caller's functions as C functions. What they raise is raised at the end of the run."""
 
     def __init__(self, parallel_for: Optional[ParallelFor] = None, trace: Optional[Trace] = None,
-                 trace_events: Optional[TraceEvents] = None, executable: Optional[Executable] = None) -> None:
-        functions = {"parallel_for": parallel_for, "trace": trace, "trace_events": trace_events}
-        for name, function in functions.items():
+                 executable: Optional[Executable] = None) -> None:
+        for name, function in {"parallel_for": parallel_for, "trace": trace}.items():
             if function is not None and not callable(function):
                 raise TypeError(f"{name} is {function!r}, which cannot be called")
-        self.given = any(functions.values())
+        self.given = bool(parallel_for or trace)
         self.failures = Failures()
-        self.parallel_for, self.trace, self.trace_events = (_library.ParallelForFn(), _library.TraceFn(),
-                                                            _library.TraceEventsFn())
-        launches = []
-        if executable is not None and (trace or trace_events):
-            launches = [Launch(i, launch.kernel) for i, launch in enumerate(executable.launches)]
+        self.parallel_for, self.trace = _library.ParallelForFn(), _library.TraceFn()
         if parallel_for:
             self.parallel_for = _library.ParallelForFn(self._divider(parallel_for))
-        if trace:
+        if executable is not None and trace:
+            launches = [Launch(i, launch.kernel) for i, launch in enumerate(executable.launches)]
             self.trace = _library.TraceFn(self._tracer(trace, launches))
-        if trace_events:
-            self.trace_events = _library.TraceEventsFn(self._event_tracer(trace_events, launches))
 
     def _tracer(self, trace: Trace, launches: list[Launch]) -> Callable[..., None]:
-        def traced(user: Any, launch: int, phase: int) -> None:
-            try:
-                trace(launches[launch], phase)
-            except BaseException as failure:
-                self.failures.add(failure)
-
-        return traced
-
-    def _event_tracer(self, trace: TraceEvents, launches: list[Launch]) -> Callable[..., None]:
         def traced(user: Any, pointer: Any) -> None:
             try:
                 event = pointer.contents

@@ -23,7 +23,6 @@ SIZE_MAX = c_size_t(-1).value
 ReleaseFn = CFUNCTYPE(None, c_void_p)
 TakeFn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 ProgressFn = CFUNCTYPE(c_int32, c_void_p, c_char_p, c_double)
-TraceFn = CFUNCTYPE(None, c_void_p, c_int32, c_int32)
 TaskFn = CFUNCTYPE(None, c_void_p, c_size_t)
 ParallelForFn = CFUNCTYPE(None, c_void_p, TaskFn, c_void_p, c_size_t)
 LogFn = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
@@ -106,15 +105,14 @@ class TraceEvent(Options):
                 ("end_ns", c_int64)]
 
 
-TraceEventsFn = CFUNCTYPE(None, c_void_p, POINTER(TraceEvent))
+TraceFn = CFUNCTYPE(None, c_void_p, POINTER(TraceEvent))
 
 
 class SessionOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
-                ("cuda_graph", c_int64), ("timeout_ns", c_int64),
-                ("trace_events", TraceEventsFn), ("trace_events_user", c_void_p)]
+                ("cuda_graph", c_int64), ("timeout_ns", c_int64)]
 
 
 class PlanInfo(Options):

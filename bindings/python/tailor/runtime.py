@@ -11,7 +11,7 @@ from ctypes import byref, c_char_p, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, Union, overload
 
 from . import _convert, _custom, _handles, _interrupts, _library
-from ._callbacks import Callbacks, Launch, ParallelFor, Trace, TraceEvent, TraceEvents
+from ._callbacks import Callbacks, Launch, ParallelFor, Trace, TraceEvent
 from ._integers import checked
 from ._library import check, text
 from ._program import Program, functions, given, shapes
@@ -241,9 +241,8 @@ class Executable(_handles.Closable):
         return out
 
     def session(self, *, threads: SupportsIndex = 0, copy_strided: bool = False, trace: Optional[Trace] = None,
-                trace_events: Optional[TraceEvents] = None, parallel_for: Optional[ParallelFor] = None,
-                stream: Optional[int] = None, asynchronous: bool = False, host_outputs: bool = True,
-                cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
+                parallel_for: Optional[ParallelFor] = None, stream: Optional[int] = None, asynchronous: bool = False,
+                host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> Session:
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's; 0: as many
         as the Runtime says, else 1.
 
@@ -254,10 +253,8 @@ class Executable(_handles.Closable):
         for all i in range(count), on any threads, and returns when all calls have returned:
         `lambda task, count: list(pool.map(task, range(count)))`.
 
-        trace(launch, phase) is called before (phase 0) and after (1) each kernel launch; `launch` is its number in
+        trace(event) gets a TraceEvent with times after each launch, and after the run. event.launch is its number in
         `launches`, an int with the attribute `kernel`, the kernel's name.
-
-        trace_events(event) gets a TraceEvent with times after each launch, and after the run.
 
         An exception of these is raised by run once the results are complete.
 
@@ -267,7 +264,7 @@ class Executable(_handles.Closable):
         number. asynchronous: runs return once their work is enqueued; see Session.wait. host_outputs=False: arrays that
         the session provides stay on the GPU. cuda_graph: the kernels of a run are launched as one CUDA graph."""
         return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph,
-                       timeout, trace_events)
+                       timeout)
 
     @overload
     def run(self, *inputs: Inputs, out: None = None, **named: Input) -> list[Array]: ...

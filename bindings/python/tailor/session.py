@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, TypeVar, overloa
 import numpy
 
 from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _library
-from ._callbacks import Callbacks, ParallelFor, Trace, TraceEvents
+from ._callbacks import Callbacks, ParallelFor, Trace
 from ._integers import address, checked
 from ._library import check
 from ._program import Program, given, shapes
@@ -32,17 +32,16 @@ class Session(_handles.Closable):
 
     def __init__(self, executable: Executable, threads: SupportsIndex, copy_strided: bool, trace: Optional[Trace],
                  parallel_for: Optional[ParallelFor], stream: Optional[int] = None, asynchronous: bool = False,
-                 host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None,
-                 trace_events: Optional[TraceEvents] = None) -> None:
+                 host_outputs: bool = True, cuda_graph: bool = False, timeout: Optional[float] = None) -> None:
         """Made by Executable.session, which describes the options."""
         program = executable._program
         self.executable, self._program, self._copy_strided = executable, program, bool(copy_strided)
-        self._callbacks = Callbacks(parallel_for, trace, trace_events, executable)
+        self._callbacks = Callbacks(parallel_for, trace, executable)
         self._library = _handles.Awaited(_library.runtime()) if self._callbacks.given else program.library
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._callbacks.parallel_for, None,
                                           bool(copy_strided), 0, self._callbacks.trace, None, stream,
                                           bool(asynchronous), bool(host_outputs), bool(cuda_graph),
-                                          _nanoseconds(timeout), self._callbacks.trace_events, None)
+                                          _nanoseconds(timeout))
         handle = _handles.Handle()
         check(self._library.tailor_session_create(program.handle, byref(options), byref(handle)))
         self._kept = _Kept(program, self._callbacks)

@@ -175,7 +175,7 @@ class CallEmitter {
           }
           CallProgram(1, state, next);
           if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, shape_cache_);
-          EmitPoll(f_);
+          EmitPoll(f_, kBetweenLaunches);
           return next;
         });
     for (size_t i = 0; i < call_.carried.size(); ++i) {
@@ -277,12 +277,12 @@ void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* sha
   CallEmitter(f, unit, index, shape_cache).Run(data_of);
 }
 
-void EmitPoll(HostFunction& f) {
+void EmitPoll(HostFunction& f, int32_t launch) {
   llvm::LoadInst* interrupt =
       f.b.CreateAlignedLoad(f.b.getInt64Ty(), f.Address(f.context(), offsetof(RtContext, interrupt)), llvm::Align(8));
   interrupt->setAtomic(llvm::AtomicOrdering::Monotonic);
   f.If(f.b.CreateICmpNE(interrupt, f.b.getInt64(0)), /*likely=*/false,
-       [&] { f.ReturnIfFailed(f.CallApi(offsetof(RtApi, poll), f.b.getInt32Ty(), {})); });
+       [&] { f.ReturnIfFailed(f.CallApi(offsetof(RtApi, poll), f.b.getInt32Ty(), {f.b.getInt32(launch)})); });
 }
 
 void EmitFaultCheck(HostFunction& f, const HostUnit& unit, llvm::Value* shape_cache) {

@@ -26,9 +26,9 @@ void EmitCallLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, i
 void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache,
               llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of);
 
-// Fails the run if it is interrupted (RtContext::interrupt). Emitted after each step: the results of interrupted
-// launches are incomplete.
-void EmitPoll(HostFunction& f);
+// Fails the run if it is interrupted, and has a traced run note the time (RtApi::poll). Emitted before a program's
+// first step and after each step: the results of interrupted launches are incomplete.
+void EmitPoll(HostFunction& f, int32_t launch);
 
 // Fails the run if a launch has recorded a fault.
 void EmitFaultCheck(HostFunction& f, const HostUnit& unit, llvm::Value* shape_cache);

@@ -35,8 +35,7 @@ class RunEmitter {
     const bool checks_faults = unit_.program.outermost && unit_.place == KernelPlace::kHost;
     if (checks_faults && unit_.shape_cache.fault >= 0)
       f_.Store(f_.b.getInt64(0), shape_cache_, ShapeCacheByte(unit_.shape_cache.fault));
-    llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
-    traced_ = f_.b.CreateIsNotNull(trace, "traced");
+    EmitPoll(f_, kBetweenLaunches);
     for (const Step& step : unit_.program.steps) {
       if (step.when == Step::When::kAlways) {
         EmitStep(step);
@@ -110,22 +109,19 @@ class RunEmitter {
   }
 
   void EmitStep(const Step& step) {
-    RunStep(step);
-    EmitPoll(f_);
-  }
-
-  void RunStep(const Step& step) {
     const auto data_of = [&](const HostBuffer& buffer) { return DataOf(buffer); };
     if (step.call) {
       EmitCall(f_, unit_, step.index, shape_cache_, data_of);
-    } else if (step.index >= 0) {
-      EmitLaunch(step.index);
-    } else {
-      const int launch = unit_.program.gemms[step.gemm].launch;
-      Trace(launch, 0);
-      EmitGemm(f_, unit_, step.gemm, shape_cache_, data_of);
-      Trace(launch, 1);
+      return EmitPoll(f_, kBetweenLaunches);
     }
+    int launch = step.index;
+    if (launch >= 0) {
+      EmitLaunch(launch);
+    } else {
+      launch = unit_.program.gemms[step.gemm].launch;
+      EmitGemm(f_, unit_, step.gemm, shape_cache_, data_of);
+    }
+    EmitPoll(f_, unit_.program.first_launch + launch);
   }
 
   void BindBoundary(const Launch& launch, int arguments) {
@@ -136,19 +132,11 @@ class RunEmitter {
     }
   }
 
-  void Trace(int launch, int phase) {
-    f_.If(traced_, /*likely=*/false, [&] {
-      f_.CallApi(offsetof(RtApi, trace), f_.b.getVoidTy(),
-                 {f_.b.getInt32(unit_.program.first_launch + launch), f_.b.getInt32(phase)});
-    });
-  }
-
   void EmitLaunch(int index) {
     const Launch& launch = unit_.program.launches[index];
     const ShapeCache::LaunchWords& words = unit_.shape_cache.launches[index];
     llvm::IRBuilder<>& b = f_.b;
     BindBoundary(launch, words.arguments);
-    Trace(index, 0);
     llvm::Value* arguments = f_.Address(shape_cache_, ShapeCacheByte(words.arguments));
     const bool on_device = unit_.place == KernelPlace::kDevice;
     const int64_t blocks_at = ShapeCacheByte(words.grid) + offsetof(LaunchGrid, blocks);
@@ -163,7 +151,6 @@ class RunEmitter {
       }
       EmitOnHost(launch, words, arguments, tasks);
     });
-    Trace(index, 1);
   }
 
   // Runs all tasks, once per phase.
@@ -198,7 +185,7 @@ class RunEmitter {
           f_.Store(phase, arguments, ShapeCacheByte(phase_slot));
           llvm::Value* is_serial = b.CreateTrunc(b.CreateLShr(serial, phase), b.getInt1Ty(), "is.serial");
           run(b.CreateOr(one_range, is_serial, "at.once"));
-          EmitPoll(f_);
+          EmitPoll(f_, kWithinLaunch);
           return b.CreateAdd(phase, b.getInt64(1), "next.phase");
         });
   }
@@ -207,7 +194,6 @@ class RunEmitter {
   llvm::Function* layout_;
   HostFunction f_;
   llvm::Value* shape_cache_;
-  llvm::Value* traced_ = nullptr;
 };
 
 // Stores the dims of output `number` to the caller's array, if it has one.

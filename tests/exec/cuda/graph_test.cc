@@ -157,14 +157,12 @@ TEST_F(CudaGraphSessionTest, WorkGoesToTheCallersStream) {
 
 TEST_F(CudaGraphSessionTest, LaunchesAreTraced) {
   std::string seen;
-  MakeWithGraph({.tracing = {.phases =
-                                 [](void* user, int32_t launch, int32_t phase) {
-                                   *static_cast<std::string*>(user) +=
-                                       std::to_string(launch) + (phase == 0 ? "(" : ")");
-                                 },
-                             .phases_user = &seen}});
+  const auto trace = [](void* user, const TraceEvent* event) {
+    *static_cast<std::string*>(user) += std::to_string(event->launch) + ";";
+  };
+  MakeWithGraph({.tracing = {.trace = trace, .user = &seen}});
   ExpectRight(5);
-  EXPECT_EQ(seen, "0(0)1(1)2(2)");
+  EXPECT_EQ(seen, "0;1;2;-1;");
 }
 
 TEST_F(CudaGraphSessionTest, ProgramsThatReadBackAreRefused) {

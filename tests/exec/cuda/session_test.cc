@@ -421,14 +421,13 @@ TEST_F(CudaSessionTest, ExecutablesLendSessions) {
 
 TEST_F(CudaSessionTest, LaunchesAreTraced) {
   std::string seen;
-  Make({.tracing = {.phases =
-                        [](void* user, int32_t launch, int32_t phase) {
-                          *static_cast<std::string*>(user) += std::to_string(launch) + (phase == 0 ? "(" : ")");
-                        },
-                    .phases_user = &seen}});
+  const auto trace = [](void* user, const TraceEvent* event) {
+    *static_cast<std::string*>(user) += std::to_string(event->launch) + ";";
+  };
+  Make({.tracing = {.trace = trace, .user = &seen}});
   SampleBuffers b(5);
   ASSERT_EQ(Run(&b), "OK");
-  EXPECT_EQ(seen, "0(0)1(1)2(2)");
+  EXPECT_EQ(seen, "0;1;2;-1;");
 }
 
 }  // namespace

@@ -203,8 +203,8 @@ static void run_alone(int64_t rows, unsigned random) {
   tailor_session_options_init(&options);
   options.threads = 1 + random % 4;
   options.parallel_for = random & 16 ? executor : NULL;
-  options.trace_events = trace;
-  options.trace_events_user = &events;
+  options.trace = trace;
+  options.trace_user = &events;
   options.idle_sleep = random & 32 ? 1 : 0;
   ok(tailor_session_create(executable, &options, &session), "session");
   if (session == NULL) return;

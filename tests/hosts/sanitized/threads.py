@@ -81,7 +81,7 @@ class Thread(threading.Thread):
 
     def alone(self):
         arguments, events = self.arguments(), []
-        with self.shared.executable.session(threads=self.random.randint(1, 4), trace_events=events.append) as session:
+        with self.shared.executable.session(threads=self.random.randint(1, 4), trace=events.append) as session:
             outputs = session.run(*arguments)
             self.check(*arguments, outputs)
             borrowed = numpy.from_dlpack(outputs[0])

@@ -264,8 +264,8 @@ class Session {
     c.copy_strided = options.copy_strided;
     c.idle_sleep = options.idle_sleep;
     c.timeout_ns = options.timeout.count();
-    if (options.trace) c.trace_events = detail::SessionState::run_trace;
-    c.trace_events_user = state.get();
+    if (options.trace) c.trace = detail::SessionState::run_trace;
+    c.trace_user = state.get();
     c.stream = options.stream;
     c.asynchronous = options.asynchronous;
     c.host_outputs = options.host_outputs;

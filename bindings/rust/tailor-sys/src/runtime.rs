@@ -36,8 +36,7 @@ pub const TAILOR_DEVICE_CPU: i32 = 0;
 pub const TAILOR_DEVICE_CUDA: i32 = 1;
 
 pub type tailor_parallel_for = Option<unsafe extern "C" fn(*mut c_void, Option<unsafe extern "C" fn(*mut c_void, usize)>, *mut c_void, usize)>;
-pub type tailor_trace = Option<unsafe extern "C" fn(*mut c_void, i32, i32)>;
-pub type tailor_trace_events = Option<unsafe extern "C" fn(*mut c_void, *const tailor_trace_event)>;
+pub type tailor_trace = Option<unsafe extern "C" fn(*mut c_void, *const tailor_trace_event)>;
 
 #[repr(C)]
 pub struct tailor_status {
@@ -349,8 +348,6 @@ pub struct tailor_session_options {
     pub host_outputs: i32,
     pub cuda_graph: i64,
     pub timeout_ns: i64,
-    pub trace_events: tailor_trace_events,
-    pub trace_events_user: *mut c_void,
 }
 
 impl Default for tailor_session_options {

@@ -194,8 +194,8 @@ impl Session {
             given.parallel_user = parallel_for.user();
         }
         if let Some(traced) = &traced {
-            given.trace_events = Some(trace);
-            given.trace_events_user = traced.user();
+            given.trace = Some(trace);
+            given.trace_user = traced.user();
         }
         let mut raw = ptr::null_mut();
         // SAFETY: the executable is live; the closures live as long as the session.

@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Place = HostBuffer::Place;
 
 const DimExpr kN = DimExpr::Symbol(0);
@@ -334,18 +335,21 @@ TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
   EXPECT_THAT(runtime_->chunks, ElementsAre(1));
+  runtime_->context.interrupt = 1;
+  ASSERT_EQ(Run({2, 10}), 0);
+  EXPECT_THAT(runtime_->polls, ElementsAre(kBetweenLaunches, kWithinLaunch, kWithinLaunch, 0));
 }
 
-TEST_F(EmitHostTest, RunsArePolledAfterEachStep) {
+TEST_F(EmitHostTest, RunsArePolledAtTheBeginAndAfterEachLaunch) {
   Build();
   ASSERT_EQ(Run({2, 2}), 0);
-  EXPECT_EQ(runtime_->polls, 0);
+  EXPECT_THAT(runtime_->polls, IsEmpty());
   runtime_->context.interrupt = 1;
   ASSERT_EQ(Run({2, 2}), 0);
-  EXPECT_EQ(runtime_->polls, static_cast<int>(program_.steps.size()));
+  EXPECT_THAT(runtime_->polls, ElementsAre(kBetweenLaunches, 0, 1));
   runtime_->ends = true;
   EXPECT_EQ(Run({2, 2}), 88);
-  EXPECT_EQ(runtime_->polls, static_cast<int>(program_.steps.size()) + 1);
+  EXPECT_THAT(runtime_->polls, ElementsAre(kBetweenLaunches, 0, 1, kBetweenLaunches));
 }
 
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheShapeCache) {
@@ -375,15 +379,6 @@ TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
   EXPECT_THAT(runtime_->failure, ElementsAre(5, -7, 5));
   EXPECT_EQ(runtime_->context.workspace_bytes, 3 * 128u);  // 80 bytes a worker, rounded up
   EXPECT_EQ(runtime_->context.workspace[0], 99);
-}
-
-TEST_F(EmitHostTest, TracesLaunchesWhereAsked) {
-  Build();
-  static std::vector<int32_t> calls;
-  calls.clear();
-  runtime_->api.trace = [](RtContext*, int32_t step, int32_t phase) { calls.push_back(10 * step + phase); };
-  ASSERT_EQ(Run({2, 2}), 0);
-  EXPECT_THAT(calls, ElementsAre(0, 1, 10, 11));
 }
 
 TEST_F(EmitHostTest, UnboundSymbolIsNamed) {

@@ -27,8 +27,8 @@ struct FakeRuntime {
       From(c).chunks.push_back(tasks_per_chunk);
       for (int64_t i = 0; i < count; i += tasks_per_chunk) kernel(args, i, std::min(i + tasks_per_chunk, count), 0);
     };
-    api.poll = [](RtContext* c) {
-      ++From(c).polls;
+    api.poll = [](RtContext* c, int32_t launch) {
+      From(c).polls.push_back(launch);
       return From(c).ends ? 88 : 0;
     };
     api.fail = [](RtContext* c, int32_t check, int64_t lhs, int64_t rhs) {
@@ -60,9 +60,10 @@ struct FakeRuntime {
   std::vector<std::unique_ptr<std::vector<uint8_t>>> workspaces;
   std::map<int, std::vector<float>> buffers;
   std::vector<int64_t> chunks;
+  std::vector<int32_t> polls;  // the launches that polls name
   std::vector<int64_t> failure;
   uint64_t output_bytes = 0;
-  int grown = 0, polls = 0;
+  int grown = 0;
   bool ends = false;  // polls end the run
   bool refuse_grow = false;
 };

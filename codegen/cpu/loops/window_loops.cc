@@ -23,8 +23,8 @@ using llvm::Value;
 constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
 
 // Rows of results side by side (or vectors of one row, with one side): enough independent multiply-add chains to keep a
-// core busy with vectors of 64 bytes. Of smaller ones it starts two in a cycle.
-constexpr int kSideBySide = 4, kSmallVectors = 2;
+// core busy.
+constexpr int kSideBySide = 4;
 
 // Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
 // beyond.
@@ -176,7 +176,7 @@ class WindowLoopEmitter {
     for (int rows : down ? std::vector<int>{kSideBySide, 2, 1} : std::vector<int>{1}) {
       Value* end = b_.CreateSub(rows_.count, I64(rows - 1));
       next = EmitLoop(b_, next, end, rows, "rows",
-                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? VectorsOfARow() : kSideBySide); });
+                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? 1 : kSideBySide); });
     }
   }
 
@@ -190,8 +190,6 @@ class WindowLoopEmitter {
     EmitIf(b_, b_.CreateICmpSLT(next, columns_.count), "rest",
            [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
   }
-
-  int VectorsOfARow() const { return target_.avx512 ? 1 : kSmallVectors; }
 
   // Whether registers hold what each step of a window has besides the image (a weight) until the next row of results
   // needs it. Others are loaded again, as operands of their instructions, which fences ensure: LLVM would keep them on

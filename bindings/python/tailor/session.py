@@ -50,6 +50,7 @@ class Session(_handles.Closable):
         self._threads, self._asynchronous = int(threads), bool(asynchronous)
         self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
+        self._one_awaited = threading.Lock()  # of run_async, from before its run begins
         if asynchronous:
             _handles.outlives_the_interpreter(self)
 
@@ -100,8 +101,8 @@ class Session(_handles.Closable):
             self._one_call.release()
 
     async def run_async(self, *inputs: Inputs, out: Any = None, borrow: bool = False, **named: Input) -> list[Any]:
-        """run() on a thread of the event loop's executor. The session is in use until the run has ended. A cancelled
-        task cancels the run."""
+        """run() on a thread of the event loop's executor. The session is in use until the run has ended: a second task
+        that awaits a run of it meanwhile gets an Error. A cancelled task cancels the run."""
         outputs: list[Any] = await _async.call(self, lambda: self.run(*inputs, out=out, borrow=borrow, **named))
         return outputs
 

@@ -1,5 +1,6 @@
 //! Executables, and what there is to know of them.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::mem;
 use std::os::raw::c_char;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 
 use crate::error::text;
 use crate::host;
-use crate::runtime::RuntimeHandle;
 use crate::tensor::InUse;
 use crate::{check, invalid, sys, DType, Result, Session, SessionOptions, Tensor, TensorMut, MAX_RANK};
 
@@ -91,7 +91,6 @@ pub(crate) struct ExecutableHandle {
     pub(crate) raw: *mut sys::tailor_executable,
     inputs: Vec<TensorInfo>,
     outputs: Vec<TensorInfo>,
-    _runtime: Option<Arc<RuntimeHandle>>, // released after it
 }
 
 // SAFETY: executables are immutable.
@@ -106,15 +105,12 @@ impl Drop for ExecutableHandle {
 }
 
 impl Executable {
-    /// Takes over an executable of `runtime`.
+    /// Takes over an executable.
     ///
     /// # Safety
     /// It is live.
-    pub(crate) unsafe fn of(
-        raw: *mut sys::tailor_executable,
-        runtime: Option<Arc<RuntimeHandle>>,
-    ) -> Result<Executable> {
-        let mut handle = ExecutableHandle { raw, inputs: Vec::new(), outputs: Vec::new(), _runtime: runtime };
+    pub(crate) unsafe fn of(raw: *mut sys::tailor_executable) -> Result<Executable> {
+        let mut handle = ExecutableHandle { raw, inputs: Vec::new(), outputs: Vec::new() };
         let infos = |count, read: ReadInfo| (0..count).map(|index| info(raw, index, read)).collect::<Result<Vec<_>>>();
         handle.inputs = infos(sys::tailor_executable_input_count(raw), sys::tailor_executable_input)?;
         handle.outputs = infos(sys::tailor_executable_output_count(raw), sys::tailor_executable_output)?;
@@ -126,6 +122,16 @@ impl Executable {
         let path = utf8(path.as_ref())?;
         // SAFETY, here and below: the handle is live, and arguments are valid for the call.
         check(unsafe { sys::tailor_executable_save(self.raw(), path.as_ptr() as *const c_char, path.len()) })
+    }
+
+    /// The artifact's bytes, as [`from_bytes`](Executable::from_bytes) takes them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut size = 0;
+        check(unsafe { sys::tailor_executable_save_memory(self.raw(), ptr::null_mut(), 0, &mut size) })?;
+        let mut bytes = vec![0u8; size];
+        let data = bytes.as_mut_ptr() as *mut c_void;
+        check(unsafe { sys::tailor_executable_save_memory(self.raw(), data, size, &mut size) })?;
+        Ok(bytes)
     }
 
     /// The inputs that runs take, in order.

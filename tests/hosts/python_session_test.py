@@ -297,6 +297,16 @@ class RuntimeTest(unittest.TestCase):
             executable.run(*TWO)
         self.assertEqual(len(calls), 2)
 
+    def test_an_exception_goes_before_the_runs_error(self):
+        def parallel_for(task, count):
+            session.cancel()
+            raise KeyError("no threads")
+
+        session = two_kernels().compile("host").session(threads=2, parallel_for=parallel_for)
+        with self.assertRaisesRegex(KeyError, "no threads") as caught:
+            session.run(*TWO)
+        self.assertEqual(caught.exception.__context__.code, "CANCELLED")
+
     def test_a_run_within_an_executor_has_exceptions_of_its_own(self):
         raised, within = [], threading.local()
 

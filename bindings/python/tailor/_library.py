@@ -10,7 +10,7 @@ import functools
 import os
 import pathlib
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any
+from typing import Any, Optional
 
 from . import _integers
 from ._integers import Options
@@ -376,6 +376,18 @@ def check(status: Any) -> None:
         raise error
     finally:
         del error  # a cycle with its traceback would keep the callers' sessions and arrays until the garbage collector runs
+
+
+def check_run(status: Any, failure: Optional[BaseException]) -> None:
+    """Raises what a function of the caller's raised during a run, in place of the run's own error."""
+    try:
+        check(status)
+    finally:
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # as in check
 
 
 def text(data: bytes) -> str:

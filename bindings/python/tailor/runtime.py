@@ -13,7 +13,7 @@ import numpy
 from . import _convert, _custom, _handles, _interrupts, _library
 from ._callbacks import Callbacks, Launch, ParallelFor, Trace, TraceEvent
 from ._integers import checked
-from ._library import check, text
+from ._library import check, check_run, text
 from ._program import Program, functions, given, shapes
 from .session import OutputT, Session
 from .specs import DeviceSpec, ExecutableCounts, LaunchSpec, Plan, SymbolSpec, TensorSpec
@@ -297,13 +297,7 @@ class Executable(_handles.Closable):
                     return session.run(*inputs, **named)
             results = program.described_outputs(outputs)
         status = program.library.tailor_executable_run(program.handle, tensors, len(arrays), results, len(outputs))
-        failure = program.failures.take()
-        check(status)
-        if failure:
-            try:
-                raise failure
-            finally:
-                del failure  # as in check
+        check_run(status, program.failures.take())
         return [given(array) for array in outputs]
 
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:

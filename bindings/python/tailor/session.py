@@ -13,7 +13,7 @@ import numpy
 from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _library
 from ._callbacks import Callbacks, ParallelFor, Trace
 from ._integers import address, checked
-from ._library import check
+from ._library import check, check_run
 from ._program import Program, given, shapes
 from .errors import Error
 
@@ -237,13 +237,8 @@ class Session(_handles.Closable):
         self._kept.under_way.append(arrays)
 
     def _check(self, status: Any) -> None:
-        failure = self._callbacks.failures.take() or self._program.failures.take()
-        check(status)
-        if failure:
-            try:
-                raise failure
-            finally:
-                del failure  # as in _library.check
+        of_session, of_runtime = self._callbacks.failures.take(), self._program.failures.take()
+        check_run(status, of_runtime if of_session is None else of_session)
 
     def _copied(self, index: int, tensor: Any, handle: _handles.Handle) -> Any:
         view = self._view(index, tensor, handle)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::error::text;
 use crate::host;
 use crate::tensor::InUse;
-use crate::{check, invalid, sys, DType, Result, Session, SessionOptions, Tensor, TensorMut, MAX_RANK};
+use crate::{check, invalid, sys, DType, ExecutableCounters, Result, Session, SessionOptions, Tensor, TensorMut, MAX_RANK};
 
 /// The name, element type and dim sizes of an input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -350,55 +350,6 @@ unsafe fn info(raw: *const sys::tailor_executable, index: usize, read: ReadInfo)
 
 pub(crate) fn utf8(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| invalid(format!("the path {:?} is not UTF-8", path)))
-}
-
-/// Counts of this process, for tests of "no growth".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counters {
-    /// The variants that were mapped as code.
-    pub images_linked: u64,
-    /// How often the memory of a session grew.
-    pub workspace_growths: u64,
-    /// Runs.
-    pub runs: u64,
-}
-
-impl Counters {
-    /// The counts so far.
-    pub fn read() -> Counters {
-        let mut raw = sys::tailor_counters::default();
-        // SAFETY: the struct is valid.
-        unsafe { sys::tailor_counters_read(&mut raw) };
-        let sys::tailor_counters { images_linked, workspace_growths, runs, .. } = raw;
-        Counters { images_linked, workspace_growths, runs }
-    }
-}
-
-/// What the runs and sessions of an executable amount to. Each has the name of a Prometheus metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExecutableCounters {
-    /// `tailor_runs_total`: runs that have begun, or were refused for their arguments.
-    pub runs: u64,
-    /// `tailor_failed_runs_total`: those that returned an error.
-    pub failed_runs: u64,
-    /// `tailor_cancelled_runs_total`: those that were cancelled, or took longer than they may.
-    pub cancelled_runs: u64,
-    /// `tailor_runs_in_progress`.
-    pub runs_in_progress: u64,
-    /// `tailor_sessions`: sessions that exist.
-    pub sessions: u64,
-    /// `tailor_pooled_sessions`: idle ones that [`Executable::run_into`] keeps.
-    pub pooled_sessions: u64,
-    /// `tailor_workspace_bytes`: the memory that sessions hold.
-    pub workspace_bytes: u64,
-    /// `tailor_constants_bytes`.
-    pub constants_bytes: u64,
-    /// `tailor_shape_cache_misses_total`: runs at other shapes than the session's run before.
-    pub shape_cache_misses: u64,
-    /// `tailor_workspace_growths_total`: allocations of that memory.
-    pub workspace_growths: u64,
 }
 
 /// A description of an artifact file as JSON, without loading it: for artifacts of other machines too.

@@ -21,8 +21,7 @@ nodes = [helper.make_node("Gather", ["table", "ids"], ["row"]), helper.make_node
 output = helper.make_tensor_value_info("hidden", TensorProto.FLOAT, ["batch", "sequence", 1])
 onnx.save(helper.make_model(helper.make_graph(nodes, "model", inputs, [output], [table, axes]), ir_version=8,
                             opset_imports=[helper.make_opsetid("", 17)]), "model.onnx")
-ids, mask = np.array([[101, 2023, 102]]), np.array([[1, 1, 1]])
-np.savez("inputs.npz", ids=ids, mask=mask)
+np.savez("inputs.npz", ids=np.array([[101, 2023, 102]]), mask=np.array([[1, 1, 1]]))
 
 # It ends by itself should this process be killed. The block ends when the model is ready, or fails when the service has ended.
 pathlib.Path("service").write_text("""#!/bin/sh

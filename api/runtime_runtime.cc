@@ -92,7 +92,7 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
   tailor_runtime_options read;
   tailor_runtime_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
-  tailor::ReleaseCallback released(read.released, read.user);  // called on every path that ends without a runtime
+  tailor::ReleaseCallback released{read.released, read.user};  // called on every path that ends without a runtime
   if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
   if ((read.allocate == nullptr) != (read.deallocate == nullptr)) {
     return InvalidParameter(kFunction, "options", "sets only one of allocate and deallocate");

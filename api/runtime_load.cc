@@ -25,18 +25,28 @@ const std::shared_ptr<const tailor::Runtime>& RuntimeOf(const tailor_runtime* ru
   return runtime != nullptr ? runtime->runtime : *shared;
 }
 
-Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const tailor_load_options& options,
-             bool copy_constants, std::unique_ptr<tailor_executable> executable, tailor_executable** out) {
+// The display name of a program that was not read from a file.
+std::string NameInMemory(const tailor::Program& program) {
+  const std::string& graph = program.provenance.graph_name;
+  return graph.empty() ? "artifact in memory" : "graph \"" + graph + "\"";
+}
+
+// `path` is empty for an artifact in memory.
+Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const std::string& path,
+             const tailor_load_options& options, bool copy_constants, std::unique_ptr<tailor_executable> executable,
+             tailor_executable** out) {
   const tailor::ReadOptions read = {options.verify_constants != 0, copy_constants, options.public_key};
   if (Failure f = tailor::ReadArtifact(source, read, &executable->artifact); !f.ok()) return f;
+  tailor::Program& program = executable->artifact.program;
+  program.display_name = path.empty() ? NameInMemory(program) : path;
   if (options.cost_profile != nullptr) {
     const std::string_view text = tailor::TextOf(options.cost_profile, options.cost_profile_size);
-    if (Failure f = tailor::ReplaceCosts(text, &executable->artifact.program); !f.ok()) return f;
+    if (Failure f = tailor::ReplaceCosts(text, &program); !f.ok()) return f;
   }
   const tailor::Device* device = nullptr;
   if (Failure f = tailor::FindDevice({options.device, options.device_ordinal}, &device); !f.ok()) return f;
   std::unique_ptr<tailor::Executable> loaded;
-  Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ThisCpu(),
+  Failure f = tailor::Executable::Create(RuntimeOf(runtime), program, tailor::ThisCpu(),
                                          options.target != nullptr ? options.target : "", device, &loaded);
   if (!f.ok()) return f;
   executable->executable = std::move(loaded);
@@ -74,7 +84,7 @@ tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char*
     if (Failure f = tailor::ReadPath(path, path_size, &name); !f.ok()) return f;
     tailor::FileSource source;
     if (Failure f = source.Open(name); !f.ok()) return f;
-    Failure f = Load(runtime, source, read, read.copy_constants != 0, std::make_unique<tailor_executable>(), out);
+    Failure f = Load(runtime, source, name, read, read.copy_constants != 0, std::make_unique<tailor_executable>(), out);
     if (!f.ok()) f.message = name + ": " + f.message;
     return f;
   });
@@ -93,7 +103,7 @@ tailor_status* tailor_executable_load_memory(const tailor_runtime* runtime, cons
     auto executable = std::make_unique<tailor_executable>();
     executable->borrowed = std::move(borrowed);
     const bool copy = read.copy_constants != 0 || released == nullptr;
-    return Load(runtime, source, read, copy, std::move(executable), out);
+    return Load(runtime, source, "", read, copy, std::move(executable), out);
   });
 }
 
@@ -117,5 +127,26 @@ tailor_status* tailor_executable_save(const tailor_executable* executable, const
     std::string name;
     if (Failure f = tailor::ReadPath(path, path_size, &name); !f.ok()) return f;
     return tailor::SaveArtifact(executable->artifact, name);
+  });
+}
+
+tailor_status* tailor_executable_save_memory(const tailor_executable* executable, void* data, size_t capacity,
+                                             size_t* size) {
+  constexpr auto kFunction = "tailor_executable_save_memory";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "size", size)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    const uint64_t bytes = tailor::SavedBytes(executable->artifact);
+    if (data != nullptr && capacity < bytes) {
+      return {Code::kInvalidArgument,
+              "the artifact has " + std::to_string(bytes) + " bytes, but there is room for " + std::to_string(capacity),
+              ""};
+    }
+    if (data != nullptr) {
+      Failure f = tailor::SaveArtifactTo(executable->artifact, {static_cast<std::byte*>(data), bytes});
+      if (!f.ok()) return f;
+    }
+    *size = bytes;
+    return {};
   });
 }

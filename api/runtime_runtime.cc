@@ -89,10 +89,11 @@ const char* tailor_cpu_features(void) {
 
 tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tailor_runtime** out) {
   constexpr auto kFunction = "tailor_runtime_create";
-  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
   tailor_runtime_options read;
   tailor_runtime_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
+  tailor::ReleaseCallback released{read.released, read.user};  // called on every path that ends without a runtime
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
   if ((read.allocate == nullptr) != (read.deallocate == nullptr)) {
     return InvalidParameter(kFunction, "options", "sets only one of allocate and deallocate");
   }
@@ -120,7 +121,9 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
                                            read.parallel_threads,
                                            pool,
                                            read.perf_map != 0};
-    *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
+    auto runtime = std::make_unique<tailor_runtime>();
+    runtime->runtime = std::make_shared<const tailor::Runtime>(made, std::move(released));
+    *out = runtime.release();
     return {};
   });
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/in_use.h"
 #include "bench/compiled.h"
 #include "tools/measure/measuring_thread.h"
 
@@ -24,6 +25,19 @@ void MeasureEmptyRun(benchmark::State& state) {
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
 }
 BENCHMARK(MeasureEmptyRun)->Name("empty_run");
+
+// The part of a call on a session that refuses concurrent calls.
+void MeasureHeldSession(benchmark::State& state) {
+  struct Held {
+    InUse in_use;
+    static void Free(Held*) {}
+  } session;
+  for (auto _ : state) {
+    const Writer<Held> writer(session);
+    benchmark::DoNotOptimize(writer.held());
+  }
+}
+BENCHMARK(MeasureHeldSession)->Name("held_session");
 
 // `count` matmuls of one element each. A matmul is never fused into another, so each is a launch.
 ExecutableHandle CompileChain(int64_t count) {

@@ -55,8 +55,8 @@ Failure SelectVariant(const Runtime& runtime, const Program& program, const CpuI
       if (!f.ok()) reasons.push_back(std::move(f.message));
     }
     if (reasons.empty()) {
-      if (!refusals.empty()) runtime.Log(Runtime::kInfo, "variants not used: " + Joined(refusals, "; "));
-      runtime.Log(Runtime::kInfo, "variant " + variant.target + " is used");
+      if (!refusals.empty()) runtime.Log(Runtime::kInfo, program, "variants not used: " + Joined(refusals, "; "));
+      runtime.Log(Runtime::kInfo, program, "variant " + variant.target + " is used");
       out->variant = &variant;
       return {};
     }
@@ -108,7 +108,7 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
   if (executable->runtime_->perf_map()) {
     const auto base = reinterpret_cast<uintptr_t>(executable->image_.At<const void*>(0));
     const Failure f = AppendPerfMap(PerfMapLines(program, *selected.variant, base));
-    if (!f.ok()) executable->runtime_->Log(Runtime::kWarning, f.message);
+    if (!f.ok()) executable->runtime_->Log(Runtime::kWarning, program, f.message);
   }
   *out = std::move(executable);
   return {};

@@ -1,11 +1,14 @@
 #include "exec/runtime.h"
 
+#include "codegen/contract/program.h"
 #include "exec/fork.h"
 
 namespace tailor {
 
-void Runtime::Log(Level level, const std::string& message) const {
-  if (options_.log != nullptr) options_.log(options_.user, level, message.c_str());
+void Runtime::Log(Level level, const Program& program, const std::string& message) const {
+  if (options_.log == nullptr) return;
+  const std::string& name = program.display_name;
+  options_.log(options_.user, level, (name.empty() ? message : name + ": " + message).c_str());
 }
 
 std::shared_ptr<ThreadTeam> Runtime::Team(size_t threads) const {

@@ -9,15 +9,18 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "exec/custom_operator.h"
 #include "exec/memory.h"
 #include "exec/matmul_provider.h"
+#include "exec/release_callback.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
 
 struct CublasLt;
+struct Program;
 
 // A host's executor: calls task(data, i) for all i in [0, count), and returns when all have returned.
 struct HostExecutor {
@@ -47,7 +50,9 @@ class Runtime {
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
-  explicit Runtime(const Options& options) : options_(options) {}
+  // `released` is called after the last call of a function in `options`.
+  explicit Runtime(const Options& options, ReleaseCallback released = {})
+      : released_(std::move(released)), options_(options) {}
 
   const Allocator& allocator() const { return options_.allocator; }
   const MatmulProvider& provider() const { return options_.provider; }
@@ -60,13 +65,15 @@ class Runtime {
   uint64_t ThreadsFor(uint64_t requested) const {
     return std::max<uint64_t>(requested == 0 ? options_.threads : requested, 1);
   }
-  void Log(Level level, const std::string& message) const;
+  // Logs "model.tlr: <message>", with the program's display name.
+  void Log(Level level, const Program& program, const std::string& message) const;
 
   // The thread team of this size, created at its first use and destroyed with its last user. Null if the system
   // provides no more threads.
   std::shared_ptr<ThreadTeam> Team(size_t threads) const;
 
  private:
+  const ReleaseCallback released_;  // first: destroyed last
   const Options options_;
   mutable CustomOperators custom_operators_;
   mutable std::map<size_t, std::weak_ptr<ThreadTeam>> teams_;  // guarded by BookkeepingMutex

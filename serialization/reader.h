@@ -4,7 +4,9 @@
 #ifndef TAILOR_SERIALIZATION_READER_H_
 #define TAILOR_SERIALIZATION_READER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "codegen/contract/program.h"
@@ -38,8 +40,13 @@ std::string ConstantsHash(const Artifact& artifact);
 
 // Writes exactly the bytes that were read: to a temporary file beside `path`, then fsync and rename. Symbolic links are
 // followed and kept; a replaced file's mode is kept. FAILED_PRECONDITION if `path` is not a regular file or the system
-// call fails; then nothing changed.
+// call fails, or if the mapped file was written to since; then nothing changed.
 Failure SaveArtifact(const Artifact& artifact, const std::string& path);
+
+// The number of these bytes, and a copy of them to `to`, which has that size. FAILED_PRECONDITION if the mapped file
+// was written to since; then `to` is unchanged.
+uint64_t SavedBytes(const Artifact& artifact);
+Failure SaveArtifactTo(const Artifact& artifact, std::span<std::byte> to);
 
 }  // namespace tailor
 

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -116,6 +117,7 @@ void SyncDirectoryOf(const std::string& path) {
 }  // namespace
 
 Failure SaveArtifact(const Artifact& artifact, const std::string& path) {
+  if (Failure f = artifact.constants.CheckUnchanged(); !f.ok()) return f;
   Target target;
   if (Failure f = FindTarget(path, &target); !f.ok()) return f;
   std::string temporary;
@@ -133,6 +135,18 @@ Failure SaveArtifact(const Artifact& artifact, const std::string& path) {
   if (written) error = errno;
   unlink(temporary.c_str());
   return CannotWrite(path, error);
+}
+
+uint64_t SavedBytes(const Artifact& artifact) {
+  return artifact.prefix.span().size() + artifact.constants.bytes().size();
+}
+
+Failure SaveArtifactTo(const Artifact& artifact, std::span<std::byte> to) {
+  if (Failure f = artifact.constants.CheckUnchanged(); !f.ok()) return f;
+  const std::span<const std::byte> constants = artifact.constants.bytes();
+  const auto rest = std::ranges::copy(artifact.prefix.span(), to.begin()).out;
+  std::ranges::copy(constants, rest);
+  return {};
 }
 
 }  // namespace tailor

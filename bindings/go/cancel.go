@@ -2,12 +2,6 @@ package tailor
 
 /*
 #include "tailor/runtime.h"
-
-// By void*: cgo's check of a pointer to an incomplete type allocates.
-static tailor_status* session_run(void* session, const tailor_tensor* inputs, size_t input_count, tailor_tensor* outputs,
-                                  size_t output_count) {
-	return tailor_session_run((tailor_session*)session, inputs, input_count, outputs, output_count);
-}
 */
 import "C"
 
@@ -15,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"time"
-	"unsafe"
 )
 
 // runCancellably runs with the arguments that were set, and cancels the run when ctx is done.
@@ -45,11 +38,6 @@ func (s *Session) runCancellably(ctx context.Context, inputs int) error {
 		return cancelled(ctx.Err())
 	}
 	return err
-}
-
-func (s *Session) runGiven(inputs int) error {
-	return check(C.session_run(unsafe.Pointer(s.handle), s.inputs.first, C.size_t(inputs), s.results.first,
-		C.size_t(len(s.memoryOf))))
 }
 
 // cancelled is the error of a run whose context is done.

@@ -43,7 +43,7 @@ func OnDevice(address unsafe.Pointer, dtype DType, dims ...int64) (*Tensor, erro
 
 // DeviceAddress is the tensor's address in GPU memory; nil if it is in host memory.
 func (t *Tensor) DeviceAddress() unsafe.Pointer {
-	if t.raw.device == 0 {
+	if t == nil || t.raw.device == 0 {
 		return nil
 	}
 	return t.raw.data

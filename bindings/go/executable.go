@@ -65,3 +65,19 @@ func (e *Executable) Save(path string) error {
 		return check(C.tailor_executable_save(handle, name, C.size_t(len(path))))
 	})
 }
+
+// SaveBytes is the artifact's bytes, as LoadBytes takes them.
+func (e *Executable) SaveBytes() (artifact []byte, err error) {
+	err = e.with(func(handle *C.tailor_executable) error {
+		var size C.size_t
+		if err := check(C.tailor_executable_save_memory(handle, nil, 0, &size)); err != nil {
+			return err
+		}
+		artifact = make([]byte, size)
+		return check(C.tailor_executable_save_memory(handle, unsafe.Pointer(&artifact[0]), size, &size))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return artifact, nil
+}

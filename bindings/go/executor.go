@@ -16,11 +16,11 @@ import (
 type callbacks struct {
 	parallelFor func(task func(index int), count int)
 	trace       func(TraceEvent)
-	panicked    any // the value that one of them panicked with, to be raised again after C code
+	panicked    any // the first value that one of them panicked with, to be raised again after C code
 }
 
 func (c *callbacks) run(task, data unsafe.Pointer, count int) {
-	if panicked := runOn(c.parallelFor, task, data, count); panicked != nil {
+	if panicked := runOn(c.parallelFor, task, data, count); panicked != nil && c.panicked == nil {
 		c.panicked = panicked
 	}
 }
@@ -57,13 +57,4 @@ func (c *callbacks) traced(event TraceEvent) {
 		}
 	}()
 	c.trace(event)
-}
-
-// propagate raises a panic of a callback, once the run has returned.
-func (c *callbacks) propagate() {
-	if c != nil && c.panicked != nil {
-		panicked := c.panicked
-		c.panicked = nil
-		panic(panicked)
-	}
 }

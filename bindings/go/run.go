@@ -54,7 +54,9 @@ func (s *Session) RunContext(ctx context.Context, inputs ...*Tensor) ([]*Tensor,
 		return nil, err
 	}
 	defer s.leave()
-	if err := s.run(ctx, nil, inputs); err != nil {
+	err := s.run(ctx, nil, inputs)
+	s.propagate()
+	if err != nil {
 		return nil, err
 	}
 	outputs := make([]*Tensor, len(s.memoryOf))
@@ -90,18 +92,24 @@ func (s *Session) RunIntoContext(ctx context.Context, outputs, inputs []*Tensor)
 	if len(outputs) != len(s.memoryOf) {
 		return invalid("%d outputs are given, but the executable has %d", len(outputs), len(s.memoryOf))
 	}
-	if err := s.run(ctx, outputs, inputs); err != nil {
-		return err
+	err := s.run(ctx, outputs, inputs)
+	if err == nil {
+		s.takeDims(outputs)
 	}
+	s.propagate()
+	return err
+}
+
+// takeDims gives the caller's outputs the dims that the run has found.
+func (s *Session) takeDims(outputs []*Tensor) {
 	for i, result := range unsafe.Slice(s.results.first, len(outputs)) {
 		if output := outputs[i]; output != nil {
 			output.raw.rank, output.raw.dims = result.rank, result.dims
 		}
 	}
-	return nil
 }
 
-// run runs once, and leaves what the library says of the outputs in s.results. The session is in use.
+// run runs once, and leaves what the library says of the outputs in s.results, and panics for propagate. The session is in use.
 func (s *Session) run(ctx context.Context, outputs, inputs []*Tensor) error {
 	if ctx == nil {
 		return invalid("the context is nil")
@@ -127,7 +135,6 @@ func (s *Session) run(ctx context.Context, outputs, inputs []*Tensor) error {
 	} else if err != nil {
 		err = firstOf(err, s.waitForRuns())
 	}
-	s.callbacks.propagate()
 	return err
 }
 
@@ -263,14 +270,11 @@ func (s *Session) runBorrowed(handle *C.tailor_executable, outputs, inputs []*Te
 	if err := firstOf(s.setInputs(inputs), s.setOutputs(outputs)); err != nil {
 		return err
 	}
-	err := check(C.tailor_executable_run(handle, s.inputs.first, C.size_t(len(inputs)), s.results.first,
-		C.size_t(len(outputs))))
+	err := s.runGivenOn(handle, len(inputs))
 	runtime.KeepAlive(s.inFlight)
-	if err != nil {
-		return err
+	if err == nil {
+		s.takeDims(outputs)
 	}
-	for i, result := range unsafe.Slice(s.results.first, len(outputs)) {
-		outputs[i].raw.rank, outputs[i].raw.dims = result.rank, result.dims
-	}
-	return nil
+	s.propagate()
+	return err
 }

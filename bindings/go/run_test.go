@@ -274,7 +274,7 @@ func TestRuntimesLog(t *testing.T) {
 		e.Close()
 	}()
 	if len(messages) == 0 || messages[len(messages)-1].level != LogInfo ||
-		!strings.Contains(messages[len(messages)-1].text, "is used") {
+		!strings.HasPrefix(messages[len(messages)-1].text, artifact()+": variant ") {
 		t.Errorf("%v", messages)
 	}
 	for i := 0; i < 10 && len(released) == 0; i++ {
@@ -418,4 +418,39 @@ func TestCountersCountRuns(t *testing.T) {
 	if _, err := s.Run(x); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestANilTensorIsAnError(t *testing.T) {
+	var none *Tensor
+	none.Close()
+	if none.DType() != 0 || none.Dims() != nil || none.Count() != 0 || none.DeviceAddress() != nil {
+		t.Errorf("%v %v %d %v", none.DType(), none.Dims(), none.Count(), none.DeviceAddress())
+	}
+	_, elements := Slice[float32](none)
+	_, bytes := none.Bytes()
+	_, copied := Copy(make([]float32, 1), none)
+	_, _, _, pinned := none.Pin()
+	for i, err := range []error{elements, bytes, copied, pinned, none.Resize(1)} {
+		if !errors.Is(err, InvalidArgument) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+func TestSavedBytesAreThoseLoaded(t *testing.T) {
+	want, err := os.ReadFile(artifact())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Load(artifact())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.SaveBytes()
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%d bytes, not %d; %v", len(got), len(want), err)
+	}
+	e.Close()
+	_, err = e.SaveBytes()
+	expectError(t, err, InvalidArgument, "the executable is closed")
 }

@@ -28,6 +28,7 @@ static tailor_status* create_runtime(tailor_runtime_options options, uintptr_t c
                                      tailor_runtime** out) {
 	if (log) options.log = call_log;
 	if (parallel) options.parallel_for = call_runtime_parallel_for;
+	if (callbacks != 0) options.released = call_released; // also if this fails
 	options.user = options.parallel_user = (void*)callbacks;
 	return tailor_runtime_create(&options, out);
 }
@@ -75,7 +76,7 @@ type RuntimeOptions struct {
 	// Threads of sessions that ask for 0, and of Executable.RunInto, the caller's included; 0: only the caller's.
 	Threads int
 	// ParallelFor is the executor of all sessions that have none of their own, of Executable.RunInto too: see NewSessionOn.
-	// Threads bounds the parts. If it panics, the run is completed on its own thread, and Log or standard error gets the value.
+	// Threads bounds the parts. A panic in it propagates when the run returns, with complete results.
 	ParallelFor func(task func(index int), count int)
 	// PooledSessions, PooledBytes bound what each executable keeps for RunInto between calls: sessions, 0: 16; and the memory of
 	// idle ones, 0: no bound.
@@ -118,17 +119,7 @@ type runtimeCallbacks struct {
 	parallelFor func(task func(index int), count int)
 }
 
-func (c *runtimeCallbacks) run(task, data unsafe.Pointer, count int) {
-	if panicked := runOn(c.parallelFor, task, data, count); panicked != nil {
-		c.logged(LogError, fmt.Sprintf("ParallelFor of the runtime panicked: %v", panicked))
-	}
-}
-
 func (c *runtimeCallbacks) logged(level LogLevel, message string) {
-	if c.log == nil {
-		fmt.Fprintf(os.Stderr, "tailor: %v: %s\n", level, message)
-		return
-	}
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			fmt.Fprintf(os.Stderr, "tailor: the log function panicked: %v, for the message: %s\n", panicked, message)
@@ -160,35 +151,17 @@ func NewRuntimeWith(options RuntimeOptions) (*Runtime, error) {
 		created.product_choice_size = C.uint64_t(len(options.MatmulChoice))
 		defer C.free(unsafe.Pointer(created.product_choice))
 	}
-	var pin cgo.Handle
+	var pin cgo.Handle // the library's, until it is released
 	if options.Log != nil || options.ParallelFor != nil {
 		pin = cgo.NewHandle(&runtimeCallbacks{options.Log, options.ParallelFor})
 	}
 	r := &Runtime{}
 	if err := check(C.create_runtime(created, C.uintptr_t(pin), truth(options.Log != nil), truth(options.ParallelFor != nil),
 		&r.handle)); err != nil {
-		if pin != 0 {
-			pin.Delete()
-		}
 		return nil, err
 	}
 	runtime.SetFinalizer(r, (*Runtime).Close)
-	if pin == 0 {
-		return r, nil
-	}
-	return r, r.ownPin(pin)
-}
-
-// ownPin unpins the callbacks when the runtime and all its executables are gone: as a custom operator that no program calls, the
-// only objects whose end the library reports.
-func (r *Runtime) ownPin(pin cgo.Handle) error {
-	name := C.CString("go: callbacks of the runtime")
-	defer C.free(unsafe.Pointer(name))
-	err := check(C.register_operator(r.handle, name, C.SIZE_MAX, C.TAILOR_DEVICE_CPU, 0, C.uintptr_t(pin)))
-	if err != nil {
-		r.Close()
-	}
-	return err
+	return r, nil
 }
 
 // Close releases the runtime; executables that it loaded stay usable. During a call it does not wait: the runtime is released

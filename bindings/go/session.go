@@ -104,6 +104,7 @@ type Session struct {
 	inputs       tensorArray  // of the run in progress
 	results      tensorArray  // likewise
 	inFlight     []heldMemory // of runs that were not waited for
+	panicked     any          // the value with which the executor of the runtime panicked in the run in progress
 	asynchronous bool
 	runs         uint64 // so far; outputs are those of the last one
 

@@ -168,6 +168,9 @@ func bytesOf(dtype DType, dims []int64) (int64, error) {
 
 // Close drops the reference to the memory. Results of Slice and Pin stay valid. It may be called twice.
 func (t *Tensor) Close() {
+	if t == nil {
+		return
+	}
 	t.memory, t.raw.data = nil, nil
 }
 
@@ -226,9 +229,19 @@ func (t *Tensor) setDims(dims []int64) {
 	}
 }
 
-func (t *Tensor) DType() DType { return DType(t.raw.dtype) }
+// DType is the element type; 0 if the tensor is nil.
+func (t *Tensor) DType() DType {
+	if t == nil {
+		return 0
+	}
+	return DType(t.raw.dtype)
+}
 
+// Dims are the dim sizes; nil if the tensor is.
 func (t *Tensor) Dims() []int64 {
+	if t == nil {
+		return nil
+	}
 	dims := make([]int64, t.raw.rank)
 	for i := range dims {
 		dims[i] = int64(t.raw.dims[i])

@@ -183,6 +183,7 @@ struct Program {
   Provenance provenance;
   std::vector<std::string> facts;  // for `explain`: one line each
   std::vector<PassVisits> visits;  // in the order of first runs; sums over all graphs and regions
+  std::string display_name;        // of a loaded program, in log messages: its file, or its graph; not stored
 };
 
 }  // namespace tailor

@@ -75,7 +75,8 @@ const CudaGemms::Prepared& CudaGemms::Find(const GemmArgs& gemm) {
   Prepared made;
   made.refusal = Make(gemm, &made);
   if (!made.refusal.empty()) {
-    program_.runtime().Log(Runtime::kInfo, "cuBLASLt does not compute " + TextOf(gemm) + ": " + made.refusal);
+    program_.runtime().Log(Runtime::kInfo, program_.program(),
+                           "cuBLASLt does not compute " + TextOf(gemm) + ": " + made.refusal);
   }
   if (prepared_.size() >= kMostMade) prepared_.clear();
   return prepared_.emplace(key, std::move(made)).first->second;

@@ -48,11 +48,11 @@ Failure CudaProgram::Create(const Runtime& runtime, const CudaDevice& device, co
                             const Variant& variant, std::unique_ptr<DeviceProgram>* out) {
   if (Failure f = device.RetainContext(); !f.ok()) return f;
   const CurrentContext current(device);
-  std::unique_ptr<CudaProgram> made(new CudaProgram(runtime, device, variant));
+  std::unique_ptr<CudaProgram> made(new CudaProgram(runtime, device, program, variant));
   if (Failure f = made->LoadAnyImage(); !f.ok()) return f;
-  if (Failure f = made->UploadConstants(program); !f.ok()) return f;
+  if (Failure f = made->UploadConstants(); !f.ok()) return f;
   if (runtime.cublas_lt() != nullptr && !variant.offers_products) {
-    runtime.Log(Runtime::kInfo, "cuBLASLt is not used: the program offers no matmuls");
+    runtime.Log(Runtime::kInfo, program, "cuBLASLt is not used: the program offers no matmuls");
   }
   *out = std::move(made);
   return {};
@@ -93,8 +93,9 @@ Failure CudaProgram::LoadAnyImage() {
     }
     const bool ptx = images[i].kind == DeviceImageKind::kPtx;
     const std::string why = !reasons.empty() ? reasons : "no cubin for " + NameOf(device_.info().architecture);
-    runtime_.Log(Runtime::kInfo, NameOf(device_) + " runs " + NameOf(images[i].kind) + " " + images[i].target +
-                                     (ptx || !reasons.empty() ? ": " + why : ""));
+    runtime_.Log(Runtime::kInfo, program_,
+                 NameOf(device_) + " runs " + NameOf(images[i].kind) + " " + images[i].target +
+                     (ptx || !reasons.empty() ? ": " + why : ""));
     return {};
   }
   if (reasons.empty()) reasons = "it has " + ListImages(images);
@@ -127,10 +128,10 @@ Failure CudaProgram::FindKernels() {
   return {};
 }
 
-Failure CudaProgram::UploadConstants(const Program& program) {
+Failure CudaProgram::UploadConstants() {
   const CudaDriver& driver = device_.driver();
   uint64_t bytes = 0;
-  for (const ProgramConstant& constant : program.constants) bytes += Padded(constant.bytes.size());
+  for (const ProgramConstant& constant : program_.constants) bytes += Padded(constant.bytes.size());
   const std::string purpose = std::to_string(bytes) + " bytes of constants";
   if (bytes > 0) {
     Failure f = CudaFailure(driver, driver.MemAlloc(&memory_, bytes), "cuMemAlloc", purpose);
@@ -148,7 +149,7 @@ Failure CudaProgram::UploadConstants(const Program& program) {
   }
   auto result = cuda::kSuccess;
   uint64_t offset = 0;
-  for (const ProgramConstant& constant : program.constants) {
+  for (const ProgramConstant& constant : program_.constants) {
     std::vector<std::byte> made;  // pageable: read before the copy returns
     const std::span<const std::byte> bytes_on_device = BytesOnDevice(constant, &made);
     const uint64_t size = bytes_on_device.size();

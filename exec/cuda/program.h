@@ -31,6 +31,7 @@ class CudaProgram : public DeviceProgram {
   ~CudaProgram() override;
 
   const Runtime& runtime() const { return runtime_; }
+  const Program& program() const { return program_; }
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
@@ -45,15 +46,16 @@ class CudaProgram : public DeviceProgram {
   Failure MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const override;
 
  private:
-  CudaProgram(const Runtime& runtime, const CudaDevice& device, const Variant& variant)
-      : runtime_(runtime), device_(device), variant_(variant), row_major_constants_(device) {}
+  CudaProgram(const Runtime& runtime, const CudaDevice& device, const Program& program, const Variant& variant)
+      : runtime_(runtime), device_(device), program_(program), variant_(variant), row_major_constants_(device) {}
   Failure LoadImage(const DeviceImage& image);
   Failure LoadAnyImage();
   Failure FindKernels();
-  Failure UploadConstants(const Program& program);
+  Failure UploadConstants();
 
   const Runtime& runtime_;
   const CudaDevice& device_;
+  const Program& program_;
   const Variant& variant_;
   cuda::Module module_ = nullptr;
   std::vector<Kernel> kernels_;

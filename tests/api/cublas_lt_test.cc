@@ -156,15 +156,17 @@ TEST_F(CublasLtTest, WhatItDoesNotComputeIsSaid) {
   tailor_fake_cuda_options()->algorithms = 0;
   EmulatedProgram alone(Layer("f16")), together(Layer("f16"), Asked());
   EXPECT_EQ(Results(together, LayerInputs(3)), Results(alone, LayerInputs(3)));
-  EXPECT_THAT(together.log(),
-              HasSubstr("cuBLASLt does not compute 6 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n"));
+  EXPECT_THAT(
+      together.log(),
+      HasSubstr("graph \"layer\": cuBLASLt does not compute 6 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n"));
   const std::string once = together.log();
   for (const int64_t rows : {4, 3, 4}) Results(together, LayerInputs(rows));
-  EXPECT_EQ(together.log(), once + "cuBLASLt does not compute 8 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n");
+  EXPECT_EQ(together.log(),
+            once + "graph \"layer\": cuBLASLt does not compute 8 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n");
   EmulatedProgram::Options unoffered = Asked();
   unoffered.compile.offer_products = 0;
   const EmulatedProgram program(kPlain, unoffered);
-  EXPECT_THAT(program.log(), HasSubstr("cuBLASLt is not used: the program offers no matmuls\n"));
+  EXPECT_THAT(program.log(), HasSubstr("graph \"plain\": cuBLASLt is not used: the program offers no matmuls\n"));
 }
 
 TEST_F(CublasLtTest, ItsFailureFailsTheRun) {

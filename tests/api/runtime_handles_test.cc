@@ -29,10 +29,13 @@ std::vector<Call> Calls() {
   static tailor_symbol_info symbol_info = {sizeof(symbol_info), nullptr, 0, 0, 0};
   static tailor_launch_info launch_info = {sizeof(launch_info), nullptr, 0, 0, 0, 0};
   static const char* json = nullptr;
+  static size_t size = 0;
   static tailor_session* session = nullptr;
   return {
       {"tailor_executable_save", "executable",
        [](const Handles& h) { return tailor_executable_save(h.executable, "/tmp/x", 6); }},
+      {"tailor_executable_save_memory", "executable",
+       [](const Handles& h) { return tailor_executable_save_memory(h.executable, nullptr, 0, &size); }},
       {"tailor_executable_input", "executable",
        [](const Handles& h) { return tailor_executable_input(h.executable, 0, &tensor_info); }},
       {"tailor_executable_output", "executable",
@@ -107,6 +110,8 @@ TEST(Handles, NullOutParametersAreNamed) {
   EXPECT_EQ(Text(tailor_executable_load_memory(nullptr, nullptr, 1, nullptr, nullptr, nullptr, &out)),
             "3: tailor_executable_load_memory: data is null");
   EXPECT_EQ(Text(tailor_executable_save(e, nullptr, 0)), "3: tailor_executable_save: path is null");
+  EXPECT_EQ(Text(tailor_executable_save_memory(e, nullptr, 0, nullptr)),
+            "3: tailor_executable_save_memory: size is null");
   EXPECT_EQ(Text(tailor_executable_input(e, 0, nullptr)), "3: tailor_executable_input: out is null");
   EXPECT_EQ(Text(tailor_executable_output(e, 0, nullptr)), "3: tailor_executable_output: out is null");
   EXPECT_EQ(Text(tailor_executable_symbol(e, 0, nullptr)), "3: tailor_executable_symbol: out is null");

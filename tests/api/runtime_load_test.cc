@@ -239,6 +239,58 @@ TEST_F(LoadTest, SavedBytesAreThoseLoaded) {
             "9: cannot write " + nowhere + ": No such file or directory");
 }
 
+TEST_F(LoadTest, SavesToMemoryOfTheHost) {
+  const AlignedBytes bytes = SampleArtifact();
+  WriteFile(bytes.span());
+  ASSERT_EQ(Load(), "OK");
+  size_t size = 0;
+  ASSERT_EQ(Text(tailor_executable_save_memory(executable_.get(), nullptr, 0, &size)), "OK");
+  ASSERT_EQ(size, bytes.size());
+  std::vector<std::byte> saved(size + 1, std::byte{7});
+  size = 5;
+  EXPECT_EQ(Text(tailor_executable_save_memory(executable_.get(), saved.data(), bytes.size() - 1, &size)),
+            "3: the artifact has " + std::to_string(bytes.size()) + " bytes, but there is room for " +
+                std::to_string(bytes.size() - 1));
+  EXPECT_EQ(size, 5u);
+  EXPECT_EQ(saved, std::vector<std::byte>(saved.size(), std::byte{7}));
+  ASSERT_EQ(Text(tailor_executable_save_memory(executable_.get(), saved.data(), saved.size(), &size)), "OK");
+  EXPECT_EQ(size, bytes.size());
+  EXPECT_EQ(std::memcmp(saved.data(), bytes.data(), size), 0);
+  EXPECT_EQ(saved.back(), std::byte{7});
+}
+
+TEST_F(LoadTest, AFileThatIsWrittenToAfterLoadingIsNotSaved) {
+  WriteFile(SampleArtifact().span());
+  ASSERT_EQ(Load(), "OK");
+  const timespec times[2] = {{0, UTIME_OMIT}, {1000, 7}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
+  const auto refused = testing::AllOf(testing::StartsWith("9: "), testing::HasSubstr("was written to"));
+  std::vector<std::byte> saved(SampleArtifact().size());
+  size_t size = 0;
+  EXPECT_THAT(Text(tailor_executable_save_memory(executable_.get(), saved.data(), saved.size(), &size)), refused);
+  const std::string other = directory_ + "/other.tlr";
+  EXPECT_THAT(Text(tailor_executable_save(executable_.get(), other.c_str(), SIZE_MAX)), refused);
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(LoadTest, MessagesNameTheFile) {
+  WriteFile(SampleArtifact().span());
+  std::string log;
+  tailor_runtime_options options;
+  tailor_runtime_options_init(&options);
+  options.user = &log;
+  options.log = [](void* user, int32_t, const char* message) {
+    *static_cast<std::string*>(user) += message + std::string("\n");
+  };
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+  tailor_executable* executable = nullptr;
+  ASSERT_EQ(Text(tailor_executable_load(runtime, path_.data(), path_.size(), nullptr, &executable)), "OK");
+  executable_.reset(executable);
+  tailor_runtime_release(runtime);
+  EXPECT_EQ(log, path_ + ": variant x86-64 is used\n");
+}
+
 TEST_F(LoadTest, BorrowedBytesAreGivenBackOnceTheExecutableIsGone) {
   const AlignedBytes bytes = SampleArtifact();
   int released = 0;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/dlpack.h"
 #include "tests/api/runtime_fixture.h"
 
 namespace tailor {
@@ -39,7 +40,7 @@ TEST(Runtime, WorkspacesAndOutputsComeFromTheHost) {
   ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
   ExecutableHandle executable = LoadSample(runtime);
   tailor_runtime_release(runtime);  // the executable keeps it alive
-  EXPECT_EQ(ledger.log, "0 variant x86-64 is used\n");
+  EXPECT_EQ(ledger.log, "0 graph \"sample\": variant x86-64 is used\n");
   SessionHandle session = MakeSession(executable.get());
   executable.reset();  // the session keeps that alive
   SampleCall call(10);
@@ -126,6 +127,73 @@ TEST(Runtime, ItsThreadsServePooledSessions) {
   tailor_executable_counts_init(&counts);
   EXPECT_EQ(Text(tailor_executable_counters(executable.get(), &counts)), "OK");
   EXPECT_EQ(counts.workspace_bytes, 4032 + 3 * kSampleScratchBytes);
+}
+
+// A host that frees what its callbacks use when `released` is called.
+struct Host {
+  Ledger ledger;
+  int released = 0, live_then = -1;
+
+  static void* Allocate(void* user, size_t bytes, size_t alignment) {
+    return Ledger::Allocate(&static_cast<Host*>(user)->ledger, bytes, alignment);
+  }
+  static void Deallocate(void* user, void* data, size_t bytes) {
+    Ledger::Deallocate(&static_cast<Host*>(user)->ledger, data, bytes);
+  }
+  static void Log(void* user, int32_t level, const char* message) {
+    Ledger::Log(&static_cast<Host*>(user)->ledger, level, message);
+  }
+  static void Released(void* user) {
+    auto& host = *static_cast<Host*>(user);
+    ++host.released;
+    host.live_then = host.ledger.live;
+  }
+  tailor_runtime_options Options() {
+    tailor_runtime_options options;
+    tailor_runtime_options_init(&options);
+    options.allocate = Allocate;
+    options.deallocate = Deallocate;
+    options.log = Log;
+    options.released = Released;
+    options.user = this;
+    return options;
+  }
+};
+
+TEST(Runtime, IsReleasedAfterAllThatKeepsIt) {
+  Host host;
+  const tailor_runtime_options options = host.Options();
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+  ExecutableHandle executable = LoadSample(runtime);
+  tailor_runtime_release(runtime);
+  SessionHandle session = MakeSession(executable.get());
+  executable.reset();
+  SampleCall call(10);
+  call.outputs[0].data = nullptr;
+  ASSERT_EQ(call.Run(session.get()), "OK");
+  DLManagedTensor* taken = nullptr;
+  ASSERT_EQ(Text(tailor_session_take_output(session.get(), 0, nullptr, &taken)), "OK");
+  session.reset();
+  EXPECT_EQ(host.released, 0);
+  EXPECT_GT(host.ledger.live, 0);
+  taken->deleter(taken);
+  EXPECT_EQ(host.released, 1);
+  EXPECT_EQ(host.live_then, 0);
+}
+
+TEST(Runtime, IsReleasedAtOnceIfNothingKeepsItOrItIsRefused) {
+  Host host;
+  tailor_runtime_options options = host.Options();
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
+  tailor_runtime_release(runtime);
+  EXPECT_EQ(host.released, 1);
+  EXPECT_EQ(Text(tailor_runtime_create(&options, nullptr)), "3: tailor_runtime_create: out is null");
+  EXPECT_EQ(host.released, 2);
+  options.pooled_sessions = 5000;
+  EXPECT_EQ(Text(tailor_runtime_create(&options, &runtime)), "3: options.pooled_sessions is 5000, at most 4096");
+  EXPECT_EQ(host.released, 3);
 }
 
 TEST(Runtime, HalfAnAllocatorIsRefused) {

@@ -1,4 +1,4 @@
-"""The code of README.md and docs/**/*.md runs. Every block is fenced and has a language.
+"""The code of README.md, docs/**/*.md and examples/service/README.md runs. Every block is fenced and has a language.
 
 - A page's blocks run in its order, in an empty folder (run_page.py). tests/docs/given/<page>.py runs before, for files and
   variables that the page's reader has.
@@ -59,6 +59,7 @@ def environment(folder):
         "PYTHONDONTWRITEBYTECODE": "1", "TAILOR_LIBRARY_DIR": str(LIBRARIES), "LD_LIBRARY_PATH": str(LIBRARIES),
         "PKG_CONFIG_PATH": str(packages), "TAILOR": str(ROOT),
         "CARGO_TARGET_DIR": str(BUILD / "tests/docs/cargo"), "CARGO_NET_OFFLINE": "true",
+        "TAILOR_DOCS_SERVICE": str(tests / "go_service"),
         "GOCACHE": str(tests / "go_cache"), "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local",
         "TAILOR_DOCS_C": f"{CC} -std=c99 -Wall -Werror {includes} SOURCE -o PROGRAM {links}",
         "TAILOR_DOCS_CPP": f"{CXX} -std=c++17 -Wall -Werror {includes} SOURCE -o PROGRAM {links}",

@@ -21,8 +21,8 @@ class Block:
 
 
 def pages():
-    """README.md and docs/**/*.md."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """README.md, docs/**/*.md and the service's page."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "examples/service/README.md"]
 
 
 def name_of(page):

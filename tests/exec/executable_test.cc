@@ -1,6 +1,8 @@
 #include "exec/executable.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cstring>
@@ -11,14 +13,19 @@
 namespace tailor {
 namespace {
 
-std::string CreateWith(const Program& program, std::string_view target, std::string* log,
-                       std::unique_ptr<Executable>* out) {
+Runtime::Options LoggingTo(std::string* log) {
   Runtime::Options options;
   options.log = [](void* user, int32_t, const char* message) {
     *static_cast<std::string*>(user) += message + std::string("\n");
   };
   options.user = log;
-  return Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), target, {}, out));
+  return options;
+}
+
+std::string CreateWith(const Program& program, std::string_view target, std::string* log,
+                       std::unique_ptr<Executable>* out) {
+  const auto runtime = std::make_shared<const Runtime>(LoggingTo(log));
+  return Text(Executable::Create(runtime, program, ThisCpu(), target, {}, out));
 }
 
 Program TwoVariants() {
@@ -38,6 +45,25 @@ TEST(Executable, TakesTheBestVariantThatRuns) {
   EXPECT_EQ(log,
             "variants not used: future needs warp-drive: this runtime does not know the feature\n"
             "variant x86-64 is used\n");
+}
+
+TEST(Executable, MessagesNameTheProgram) {
+  Program program = TwoVariants();
+  program.display_name = "model.tlr";
+  const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  ASSERT_EQ(mkdir(map.c_str(), 0700), 0);
+  std::string log;
+  Runtime::Options options = LoggingTo(&log);
+  options.perf_map = true;
+  std::unique_ptr<Executable> executable;
+  EXPECT_EQ(Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), "", {}, &executable)),
+            "OK");
+  rmdir(map.c_str());
+  EXPECT_EQ(log,
+            "model.tlr: variants not used: future needs warp-drive: this runtime does not know the feature\n"
+            "model.tlr: variant x86-64 is used\n"
+            "model.tlr: cannot write " +
+                map + ": Is a directory\n");
 }
 
 TEST(Executable, HasTheCostsOfItsMachine) {

@@ -12,6 +12,7 @@ void null_arguments(void) {
   tailor_session* made;
   tailor_graph *graph = graphs[pick(2)], *created;
   Run run;
+  size_t size;
   set_run(&run);
   must(tailor_runtime_create(NULL, NULL), "runtime_create");
   must(tailor_runtime_register(runtime, NULL), "register");
@@ -20,6 +21,8 @@ void null_arguments(void) {
   must(tailor_executable_load_memory(NULL, NULL, 8, NULL, NULL, NULL, &executable), "load of nothing");
   must(tailor_executable_save(NULL, "x", SIZE_MAX), "save");
   must(tailor_executable_save(plain, NULL, SIZE_MAX), "save to no path");
+  must(tailor_executable_save_memory(plain, NULL, 0, NULL), "save to memory of no size");
+  must(tailor_executable_save_memory(plain, &run, 8, &size), "save to too little memory");
   must(tailor_executable_input(plain, 0, NULL), "input");
   must(tailor_executable_symbol(NULL, 0, NULL), "symbol");
   must(tailor_executable_describe(plain, NULL), "describe");

@@ -70,5 +70,8 @@ tailor_cpp_program(cpp_encoder 17 SOURCES ${PROJECT_SOURCE_DIR}/examples/hosts/e
 tailor_cpp_example(custom_operator tailor tailor_runtime)
 tailor_host_test(cpp_custom_operator COMMAND cpp_custom_operator)
 set_tests_properties(cpp_custom_operator PROPERTIES PASS_REGULAR_EXPRESSION "N = 2: 2\nN = 5: 2 6 10\n")
+tailor_cpp_example(thread_pool tailor tailor_runtime)
+tailor_host_test(cpp_thread_pool COMMAND cpp_thread_pool)
+set_tests_properties(cpp_thread_pool PROPERTIES PASS_REGULAR_EXPRESSION "^256 256000 1.28e\\+06\n$")
 tailor_cpp_example(compile_onnx tailor_onnx tailor tailor_runtime)
 tailor_onnx_example(cpp_compile_onnx "^1 2 3 4 1 2 3 4 ")

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -74,14 +76,13 @@ TEST(CppExecutor, ExceptionsAreThrownAfterTheRun) {
   EXPECT_EQ(SoftmaxOf(session), Expected());
 }
 
-TEST(CppExecutor, RuntimesHaveOneWhoseExceptionsAreDropped) {
+TEST(CppExecutor, RuntimesHaveOne) {
   std::atomic<int> calls{0};
   tailor::RuntimeOptions options;
   options.parallel_threads = 4;
   options.parallel_for = [&calls](const ParallelTask& task, std::size_t count) {
     ++calls;
-    for (std::size_t i = 0; i + 1 < count; ++i) task(i);
-    throw std::runtime_error("the last part is left");
+    for (std::size_t i = 0; i + 1 < count; ++i) task(i);  // the last part is left
   };
   tailor::Runtime runtime = tailor::Runtime::create(std::move(options)).value();
   Executable executable = Softmax(&runtime);
@@ -101,6 +102,68 @@ TEST(CppExecutor, RuntimesHaveOneWhoseExceptionsAreDropped) {
   Session alone = executable.session(serial).value();
   EXPECT_EQ(SoftmaxOf(alone), Expected());
   EXPECT_EQ(calls, 0);
+}
+
+std::string WhatOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(CppExecutor, ExceptionsOfARuntimesAreThrownByTheCallThatRan) {
+  int calls = 0;
+  tailor::RuntimeOptions options;
+  options.parallel_threads = 4;
+  options.parallel_for = [&calls](const ParallelTask& task, std::size_t) {
+    task(0);
+    throw std::runtime_error("call " + std::to_string(++calls));
+  };
+  tailor::Runtime runtime = tailor::Runtime::create(std::move(options)).value();
+  Executable executable = Softmax(&runtime);
+  std::vector<float> y(kElements.size());
+  EXPECT_EQ(WhatOf([&] {
+              (void)executable.run({view(kElements, {kRows, kColumns})}, {view(y, {kRows, kColumns})});
+            }),
+            "call 1");
+  EXPECT_EQ(y, Expected());
+  calls = 0;
+  y.assign(y.size(), 0);
+  Session session = executable.session().value();
+  EXPECT_EQ(WhatOf([&] {
+              (void)session.run_into({view(kElements, {kRows, kColumns})}, {view(y, {kRows, kColumns})});
+            }),
+            "call 1");
+  EXPECT_EQ(y, Expected());
+  y.assign(y.size(), 0);
+  calls = 0;
+  ASSERT_TRUE(session.bind({view(kElements, {kRows, kColumns})}, {view(y, {kRows, kColumns})}));
+  EXPECT_EQ(WhatOf([&] { (void)session.run_bound(); }), "call 1");
+  EXPECT_EQ(y, Expected());
+}
+
+TEST(CppExecutor, ARunWithinAnExecutorHasExceptionsOfItsOwn) {
+  Session* inner = nullptr;
+  bool within = false;
+  std::string inner_threw = "no run";
+  tailor::RuntimeOptions options;
+  options.parallel_threads = 2;
+  options.parallel_for = [&](const ParallelTask& task, std::size_t count) {
+    if (within) throw std::runtime_error("inner");
+    within = true;
+    inner_threw = WhatOf([&] { SoftmaxOf(*inner); });
+    within = false;
+    for (std::size_t i = 0; i < count; ++i) task(i);
+    throw std::runtime_error("outer");
+  };
+  tailor::Runtime runtime = tailor::Runtime::create(std::move(options)).value();
+  Executable executable = Softmax(&runtime);
+  Session first = executable.session().value(), second = executable.session().value();
+  inner = &second;
+  EXPECT_EQ(WhatOf([&] { SoftmaxOf(first); }), "outer");
+  EXPECT_EQ(inner_threw, "inner");
 }
 
 }  // namespace

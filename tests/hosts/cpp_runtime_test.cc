@@ -188,6 +188,21 @@ TEST(CppRuntime, LoadsBytesAndSaves) {
   std::ifstream file(copy, std::ios::binary);
   EXPECT_EQ(std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {}), bytes);
   std::remove(copy.c_str());
+  EXPECT_EQ(Load().save_bytes().value(), bytes);
+}
+
+TEST(CppRuntime, MessagesNameTheFile) {
+  std::string log;
+  tailor::RuntimeOptions options;
+  options.log = [&log](tailor::LogLevel, std::string_view message) { log += std::string(message) + "\n"; };
+  tailor::Runtime runtime = tailor::Runtime::create(options).value();
+  tailor::LoadOptions load;
+  load.runtime = &runtime;
+  ASSERT_TRUE(Executable::load(ArtifactPath(), load));
+  EXPECT_EQ(log.rfind(ArtifactPath() + ": variant ", 0), 0u) << log;
+  log.clear();
+  ASSERT_TRUE(Executable::load_bytes(ArtifactBytes(), load));
+  EXPECT_EQ(log.rfind("graph \"", 0), 0u) << log;
 }
 
 TEST(CppRuntime, LoadOptionsAreChecked) {

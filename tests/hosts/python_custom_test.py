@@ -1,4 +1,5 @@
 """Custom operators in Python: functions that compiled programs call, against numpy."""
+import copy
 import ctypes
 import json
 import os
@@ -84,6 +85,33 @@ class CustomOperators(unittest.TestCase):
         self.assertIn('"op" failed: OverflowError: the workspace is -1',
                       str(self.failure(lambda call: None, workspace=lambda call: -1)))
         self.assertIn("SystemExit", str(self.failure(lambda call: exit(3))))
+
+    def test_messages_are_cut_between_characters(self):
+        def raises(text):
+            def fails(call):
+                raise ValueError(text)
+            return str(self.failure(fails))
+
+        for spaces in range(4):  # one of the four cuts is at the end of a character
+            self.assertNotIn("\ufffd", raises(" " * spaces + "\U0001f40d" * 10000))
+        self.assertIn(r"no file \udce9", raises("no file \udce9"))  # as os.fsdecode gives it
+
+    def test_an_exception_without_a_text_is_named(self):
+        class Mute(Exception):
+            def __str__(self):
+                raise KeyError
+
+        def fails(call):
+            raise Mute
+
+        self.assertIn('"op" failed: Mute', str(self.failure(fails)))
+
+    def test_copies_of_a_runtime_share_operators(self):
+        runtime = tailor.Runtime()
+        copy.copy(runtime).register("op", lambda call: call.results[0].fill(3))
+        self.assertIn("op", repr(runtime))
+        executable = graph_of("op").compile(["host"], runtime=runtime)
+        np.testing.assert_array_equal(executable.run(np.ones((3, 2), np.float32))[0], np.full((3, 2), 3))
 
     def test_arrays_of_a_call_end_with_it(self):
         kept = []

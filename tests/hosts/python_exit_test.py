@@ -100,6 +100,32 @@ class ExitTest(unittest.TestCase):
             print("end")
         """, times=1)
 
+    def test_calls_into_operators_of_a_runtimes_copies_are_refused(self):
+        self.ends("""
+            import copy
+            from tailor import _handles
+            runtime = tailor.Runtime()
+            copy.copy(runtime).register("op", lambda call: call.results[0].fill(1))
+            graph = tailor.Graph("g")
+            y, = graph.custom("op", [graph.input("x", "f32", ["N"])], [("f32", ["N"])])
+            graph.output("y", y)
+            executable = graph.compile("host", runtime=runtime)
+            x = np.ones(2, np.float32)
+            executable.run(x)
+            _handles._end()
+            raised = []
+            def call():
+                try:
+                    executable.run(x)
+                except RuntimeError as error:
+                    raised.append(str(error))
+            thread = threading.Thread(target=call)
+            thread.start()
+            thread.join()
+            assert len(raised) == 1 and raised[0].endswith("is called while the interpreter ends"), raised
+            print("end")
+        """, times=1)
+
     def test_a_forked_child_ends(self):
         self.ends("""
             executable = make("g").compile("host")

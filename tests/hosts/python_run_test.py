@@ -416,6 +416,7 @@ class RunTest(unittest.TestCase):
             path = pathlib.Path(folder) / "run.tlr"
             self.executable.save(path)
             data = path.read_bytes()
+            self.assertEqual(self.executable.to_bytes(), data)
             loaded = tailor.load(path, verify_constants=True)
             for copy in (loaded, tailor.Executable.from_bytes(data)):
                 for got, wanted in zip(copy.run(x, bias), self.executable.run(x, bias)):
@@ -504,6 +505,19 @@ class LogTest(unittest.TestCase):
         y, = executable.run(np.ones(4, np.float32))
         np.testing.assert_array_equal(y, -np.ones(4))
         self.assertTrue(all(isinstance(level, int) for level, _ in messages))
+
+    def test_messages_name_the_file(self):
+        messages = []
+        runtime = tailor.Runtime(log=lambda level, message: messages.append(message))
+        graph = tailor.Graph("named")
+        graph.output("y", -graph.input("x", "f32", [4]))
+        executable = graph.compile("host", runtime=runtime)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.tlr"
+            executable.save(path)
+            tailor.load(path, runtime=runtime)
+        self.assertRegex(messages[0], '^graph "named": variant ')
+        self.assertTrue(messages[1].startswith(f"{path}: variant "), messages)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,17 @@ from python_programs import BIAS, X, endless, scale
 from tailor import _interrupts
 
 
+TWO = np.zeros((10000, 64), np.float32), np.zeros((20000, 64), np.float32)
+
+
+def two_kernels():
+    """A graph with two kernels, which are large enough to divide for the inputs TWO."""
+    graph = tailor.Graph("two")
+    for name, symbol in (("x", "B"), ("y", "C")):
+        graph.output(f"exp of {name}", graph.input(name, "f32", [symbol, 64]).exp())
+    return graph
+
+
 class AsyncTest(unittest.IsolatedAsyncioTestCase):
     def setUp(self):
         self.executable = scale().compile("host")
@@ -41,6 +52,22 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         task.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await task
+        np.testing.assert_array_equal((await session.run_async(X, BIAS))[0], X + 1)
+
+    async def test_two_tasks_on_one_session_are_an_error(self):
+        loop, held = asyncio.get_running_loop(), threading.Event()
+        from concurrent.futures import ThreadPoolExecutor
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        blocker = loop.run_in_executor(None, held.wait)
+        session = self.executable.session()
+        first = asyncio.create_task(session.run_async(X, BIAS))
+        await asyncio.sleep(0)
+        with self.assertRaisesRegex(tailor.Error, "another task awaits a run of the session") as caught:
+            await session.run_async(X, BIAS)
+        self.assertEqual(caught.exception.code, "FAILED_PRECONDITION")
+        held.set()
+        await blocker
+        np.testing.assert_array_equal((await first)[0], X + 1)
         np.testing.assert_array_equal((await session.run_async(X, BIAS))[0], X + 1)
 
     async def test_a_run_that_waits_for_a_thread_is_withdrawn(self):
@@ -257,6 +284,49 @@ class RuntimeTest(unittest.TestCase):
         if isinstance(out[0], BaseException):
             raise out[0]
         return out[0]
+
+    def test_the_first_exception_of_a_run_is_raised(self):
+        calls = []
+
+        def parallel_for(task, count):
+            calls.append(count)
+            raise KeyError(f"call {len(calls)}")
+
+        executable = two_kernels().compile("host", runtime=tailor.Runtime(parallel_for=parallel_for, parallel_threads=2))
+        with self.assertRaisesRegex(KeyError, "call 1"):
+            executable.run(*TWO)
+        self.assertEqual(len(calls), 2)
+
+    def test_an_exception_goes_before_the_runs_error(self):
+        def parallel_for(task, count):
+            session.cancel()
+            raise KeyError("no threads")
+
+        session = two_kernels().compile("host").session(threads=2, parallel_for=parallel_for)
+        with self.assertRaisesRegex(KeyError, "no threads") as caught:
+            session.run(*TWO)
+        self.assertEqual(caught.exception.__context__.code, "CANCELLED")
+
+    def test_a_run_within_an_executor_has_exceptions_of_its_own(self):
+        raised, within = [], threading.local()
+
+        def parallel_for(task, count):
+            if getattr(within, "inner", False):
+                raise KeyError("inner")
+            within.inner = True
+            try:
+                inner.run(*TWO)
+            except KeyError as error:
+                raised.append(str(error))
+            within.inner = False
+            raise KeyError("outer")
+
+        runtime = tailor.Runtime(parallel_for=parallel_for, parallel_threads=2)
+        executable = two_kernels().compile("host", runtime=runtime)
+        inner = executable.session()
+        with self.assertRaisesRegex(KeyError, "outer"):
+            executable.run(*TWO)
+        self.assertEqual(raised, ["'inner'"] * 2)
 
     def test_what_the_executor_raises_is_raised_by_the_run(self):
         def parallel_for(task, count):

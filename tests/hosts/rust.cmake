@@ -2,7 +2,7 @@
 find_program(TAILOR_RUSTC rustc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_CARGO cargo PATHS /usr/bin NO_DEFAULT_PATH)
-set(rust_tests rust_test rust_run_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
+set(rust_tests rust_test rust_run_test rust_host_test rust_graph_test rust_block_test rust_loops_test rust_custom_test rust_device_test
   rust_onnx_test rust_mistakes_test rust_compile_fail_test)
 set(rust_examples rust_compile_onnx rust_custom_operator rust_thread_pool rust_encoder)
 # The declarations of tailor-sys are those of the C headers.

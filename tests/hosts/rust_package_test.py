@@ -4,6 +4,7 @@ Usage: rust_package_test.py CARGO RUSTC PROJECT LIBRARIES WORK"""
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 
 CARGO, RUSTC = sys.argv[1:3]
 PROJECT, LIBRARIES, WORK = (Path(argument).resolve() for argument in sys.argv[3:6])
+
+VERSION = ".".join(re.findall(r"#define TAILOR_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
+                              (PROJECT / "api/include/tailor/version.h").read_text()))
 
 PROGRAM = """
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -78,7 +82,7 @@ def new_project(name, features, rpath=False):
     (folder / "Cargo.toml").write_text(
         f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n'
         f'[features]\ncompiler = []\ndefault = [{", ".join(repr(f) for f in features if f == "compiler")}]\n'
-        f'[dependencies]\ntailor = {{ version = "0.1", features = [{", ".join(repr(f) for f in features)}] }}\n'
+        f'[dependencies]\ntailor = {{ version = "={VERSION}", features = [{", ".join(repr(f) for f in features)}] }}\n'
         .replace("'", '"'))
     return folder
 
@@ -96,26 +100,27 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     crates = package(WORK / "packages")
-    assert sorted(crates) == ["tailor-0.1.0.crate", "tailor-sys-0.1.0.crate"], crates
+    assert sorted(crates) == [f"tailor-{VERSION}.crate", f"tailor-sys-{VERSION}.crate"], crates
     assert package(WORK / "again") == crates, "the same files give the same bytes"
 
     # The folder of TAILOR_LIBRARY_DIR: cargo run needs no rpath, a program alone has one. The worker is found too.
     compiling = new_project("compiling", ["compiler"], rpath=True)
     found = {"TAILOR_LIBRARY_DIR": LIBRARIES}
-    assert succeeded(cargo(compiling, "run", **found)) == "[3.0, 8.0]\n0.1.0\n"
+    assert succeeded(cargo(compiling, "run", **found)) == f"[3.0, 8.0]\n{VERSION}\n"
     alone = subprocess.run([WORK / "target/debug/compiling", *["isolated"] * (LIBRARIES / "../libexec").exists()],
                            env=environment(), text=True, capture_output=True)
-    assert succeeded(alone) == "[3.0, 8.0]\n0.1.0\n"
+    assert succeeded(alone) == f"[3.0, 8.0]\n{VERSION}\n"
 
     # pkg-config.
     running = new_project("running", [])
-    pkg_config = {"PKG_CONFIG_PATH": write_pkg_config(LIBRARIES, "0.1.0")}
-    assert succeeded(cargo(running, "run", **pkg_config)) == "0.1.0\n"
+    pkg_config = {"PKG_CONFIG_PATH": write_pkg_config(LIBRARIES, VERSION)}
+    assert succeeded(cargo(running, "run", **pkg_config)) == f"{VERSION}\n"
 
     # Errors say what to do.
     refused(cargo(running, "build", PKG_CONFIG_LIBDIR="/nowhere"),
-            "libtailor_runtime.so of version 0.1.0 or later was not found", "Set TAILOR_LIBRARY_DIR", "--atleast-version=0.1.0 tailor-runtime")
-    refused(cargo(running, "build", PKG_CONFIG_PATH=write_pkg_config(LIBRARIES, "0.0.9")), "of version 0.1.0 or later")
+            f"libtailor_runtime.so of version {VERSION} or later was not found", "Set TAILOR_LIBRARY_DIR",
+            f"--atleast-version={VERSION} tailor-runtime")
+    refused(cargo(running, "build", PKG_CONFIG_PATH=write_pkg_config(LIBRARIES, "0.0.9")), f"of version {VERSION} or later")
     refused(cargo(running, "build", PKG_CONFIG="/no/pkg-config"), "/no/pkg-config", "No such file")
     refused(cargo(running, "build", TAILOR_LIBRARY_DIR="/nowhere"), "TAILOR_LIBRARY_DIR is /nowhere",
             "no libtailor_runtime.so")
@@ -125,7 +130,7 @@ def main():
     # The runtime inside the program.
     static = new_project("static_runtime", ["static"])
     if (LIBRARIES / "libtailor_runtime.a").exists():
-        assert succeeded(cargo(static, "run", **found)) == "0.1.0\n"
+        assert succeeded(cargo(static, "run", **found)) == f"{VERSION}\n"
         needed = succeeded(subprocess.run(["readelf", "-d", WORK / "target/debug/static_runtime"], text=True,
                                           capture_output=True))
         assert "libtailor_runtime" not in needed, needed

@@ -81,6 +81,7 @@ fn saves_the_same_bytes() {
     let saved = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(saved, std::fs::read(std::env::var("TAILOR_TEST_ARTIFACT").unwrap()).unwrap());
+    assert_eq!(load().to_bytes().unwrap(), saved);
 }
 
 #[test]

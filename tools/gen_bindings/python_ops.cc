@@ -22,7 +22,7 @@ constexpr absl::string_view kConverters[] = {"dtype_code", "i64", "i64s", "utf8"
 constexpr absl::string_view kTypes = R"(if TYPE_CHECKING:
     from ._building import Building, GraphValue
     from ._types import DimLike, DTypeLike, Integers, Operand
-    from .graph import Value
+    from .value import Value
 else:
     Building = GraphValue = object
 

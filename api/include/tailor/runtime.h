@@ -172,7 +172,8 @@ typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, si
 
 /* Allocator for the library's own memory (workspaces, outputs); NULL functions mean the C library's. The functions are
  * called on any thread that calls the library, concurrently. `alignment` is a power of two; a NULL from allocate is
- * RESOURCE_EXHAUSTED. `message` is valid during the call. */
+ * RESOURCE_EXHAUSTED. `message` is valid during the call; it begins with the artifact's path, "model.tlr: ", or for an
+ * executable from memory with the name of its graph, "graph \"encoder\": ". */
 typedef struct tailor_runtime_options {
   uint64_t struct_size;
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
@@ -202,6 +203,10 @@ typedef struct tailor_runtime_options {
   /* 1: loading appends the generated functions, named by graph, kernel and version, to /tmp/perf-<process>.map, where
    * Linux's perf looks for them. `log` gets a warning if it cannot be written. */
   int64_t perf_map;
+  /* Called once, with `user`, when the runtime and all that keeps it alive are gone: executables, sessions, outputs
+   * that were taken. None of the functions above is called afterwards, so that what they use may be freed. Called on
+   * the thread that releases the last of them, also if tailor_runtime_create fails. May be NULL. */
+  void (*released)(void* user);
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
@@ -285,6 +290,11 @@ TAILOR_API void tailor_executable_release(tailor_executable* executable);
  * directory, a device, a FIFO or a socket, or a system call fails; then nothing changed. */
 TAILOR_API tailor_status* tailor_executable_save(const tailor_executable* executable, const char* path,
                                                  size_t path_size);
+/* Writes the artifact to `data`, which has room for `capacity` bytes, and its size in bytes to `*size`. NULL `data`:
+ * only the size, which is the same at each call. Errors: INVALID_ARGUMENT if it exceeds `capacity`; FAILED_PRECONDITION
+ * if the file from which the executable was loaded was written to since. */
+TAILOR_API tailor_status* tailor_executable_save_memory(const tailor_executable* executable, void* data,
+                                                        size_t capacity, size_t* size);
 
 /* 0 if the handle is not an executable. */
 TAILOR_API size_t tailor_executable_input_count(const tailor_executable* executable);

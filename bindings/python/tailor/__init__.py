@@ -17,9 +17,10 @@ from ._custom import CustomCall
 from ._device import DeviceArray
 from .dims import Dim, maximum, minimum, symbol
 from .errors import Error
-from .graph import Graph, Value, modules_emitted
+from .graph import Graph, modules_emitted
 from .runtime import (DeviceSpec, Executable, ExecutableCounts, Launch, LaunchSpec, Plan, Runtime, Session, SymbolSpec,
                       TensorSpec, TraceEvent, counters, cpu_features, cuda_absence, devices, load, version)
+from .value import Value
 
 __all__ = [
     "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "ExecutableCounts", "Graph", "Launch",

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 async def call(session: Session, run: Callable[[], Any]) -> Any:
     """run() on a thread of the event loop's executor. Ends when the run has ended, or was withdrawn before it began:
-    then the session and the arrays are free, also after a cancellation."""
+    then the session and the arrays are free, also after a cancellation. One call at a time: a second one would depend
+    on which run begins first, and its cancellation would end the first one's run."""
+    if not session._one_awaited.acquire(blocking=False):
+        raise Error("FAILED_PRECONDITION", "run_async: another task awaits a run of the session; tasks have a session "
+                                           "each, or use Executable.run_async")
+    try:
+        return await _call(session, run)
+    finally:
+        session._one_awaited.release()
+
+
+async def _call(session: Session, run: Callable[[], Any]) -> Any:
     import asyncio  # takes longer to import than this package
 
     wish = _Wish()

@@ -16,7 +16,8 @@ from .errors import Error
 
 if TYPE_CHECKING:
     from ._types import DimLike, DTypeLike, Operand
-    from .graph import Graph, Value
+    from .graph import Graph
+    from .value import Value
 
 
 class GraphValue:

@@ -44,11 +44,19 @@ class Failures(threading.local):
     _failure: Optional[BaseException] = None
 
     def add(self, failure: BaseException) -> None:
-        """Keeps an exception for the end of the call."""
-        self._failure = failure
+        """Keeps an exception for the end of the call: the first, or an interrupt."""
+        if self._failure is None or not isinstance(failure, Exception):
+            self._failure = failure
+
+    def put_back(self, earlier: BaseException) -> None:
+        """Keeps an exception that was taken, as if it had stayed."""
+        later = self.take()
+        self._failure = earlier
+        if later is not None:
+            self.add(later)
 
     def take(self) -> Optional[BaseException]:
-        """The exception that was added last, once."""
+        """The exception that was kept, once."""
         failure = self._failure
         if failure is not None:
             self._failure = None
@@ -86,10 +94,13 @@ class Callbacks:
     def _divider(self, parallel_for: ParallelFor) -> Callable[..., None]:
         def divided(user: Any, task: Callable[[Any, int], None], data: Any, count: int) -> None:
             calls = _Calls(task, data)
+            earlier = self.failures.take()  # not to be raised by a run that the executor makes
             try:
                 parallel_for(calls.call, count)
             except BaseException as failure:
                 self.failures.add(failure)
+            if earlier is not None:
+                self.failures.put_back(earlier)
             while not calls.closed():
                 try:
                     calls.close()

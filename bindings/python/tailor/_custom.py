@@ -99,9 +99,18 @@ def _guarded(call: Any, body: Callable[[], None]) -> int:
         body()
         return 0
     except BaseException as error:  # nothing may unwind into the program
-        text = f"{type(error).__name__}: {error}".encode()[:call.contents.message_capacity - 1]
+        text = _text(error, call.contents.message_capacity - 1)
         ctypes.memmove(call.contents.message, text + b"\0", len(text) + 1)
         return _INTERNAL
+
+
+def _text(error: BaseException, capacity: int) -> bytes:
+    """The name and message of an exception in UTF-8, cut between characters."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # of its __str__
+        text = type(error).__name__
+    return text.encode(errors="backslashreplace")[:capacity].decode(errors="ignore").encode()
 
 
 def _run(function: Callable[[CustomCall], Any], c_call: Any) -> None:

@@ -12,7 +12,8 @@ from ._library import check
 from .dims import Dim, ceildiv, maximum, minimum
 
 if TYPE_CHECKING:
-    from .graph import Graph, Value
+    from .graph import Graph
+    from .value import Value
 
 _AnyDim = Union[Dim, int]
 _AT_MOST = 2  # TAILOR_DIM_AT_MOST

@@ -10,7 +10,7 @@ import functools
 import os
 import pathlib
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any
+from typing import Any, Optional
 
 from . import _integers
 from ._integers import Options
@@ -38,7 +38,7 @@ class RuntimeOptions(Options):
                 ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
                 ("product_choice_size", c_uint64), ("cublas_lt", c_int64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("parallel_threads", c_uint64), ("pooled_sessions", c_uint64),
-                ("pooled_bytes", c_uint64), ("perf_map", c_int64)]
+                ("pooled_bytes", c_uint64), ("perf_map", c_int64), ("released", c_void_p)]
 
 
 class CustomTensor(Options):
@@ -172,6 +172,7 @@ _RUNTIME: dict[str, Any] = {
     "tailor_executable_load": [_Handle, *_Text, POINTER(LoadOptions), _Out],
     "tailor_executable_load_memory": [_Handle, c_void_p, c_size_t, POINTER(LoadOptions), ReleaseFn, c_void_p, _Out],
     "tailor_executable_save": [_Handle, *_Text],
+    "tailor_executable_save_memory": [_Handle, c_void_p, c_size_t, POINTER(c_size_t)],
     "tailor_executable_input": [_Handle, c_size_t, POINTER(TensorInfo)],
     "tailor_executable_output": [_Handle, c_size_t, POINTER(TensorInfo)],
     "tailor_executable_symbol": [_Handle, c_size_t, POINTER(SymbolInfo)],
@@ -375,6 +376,18 @@ def check(status: Any) -> None:
         raise error
     finally:
         del error  # a cycle with its traceback would keep the callers' sessions and arrays until the garbage collector runs
+
+
+def check_run(status: Any, failure: Optional[BaseException]) -> None:
+    """Raises what a function of the caller's raised during a run, in place of the run's own error."""
+    try:
+        check(status)
+    finally:
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # as in check
 
 
 def text(data: bytes) -> str:

@@ -14,7 +14,7 @@ from ._integers import Options
 if TYPE_CHECKING:
     from ._building import Building, GraphValue
     from ._types import DimLike, DTypeLike, Integers, Operand
-    from .graph import Value
+    from .value import Value
 else:
     Building = GraphValue = object
 

@@ -14,7 +14,7 @@ from ._library import check
 if TYPE_CHECKING:
     from ._building import Building
     from ._types import DimLike, Operand
-    from .graph import Value
+    from .value import Value
 else:
     Building = object
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import pathlib
-import tempfile
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, sizeof
 from typing import TYPE_CHECKING, Any, Optional, SupportsIndex, Union, overload
 
+import numpy
+
 from . import _convert, _custom, _handles, _interrupts, _library
 from ._callbacks import Callbacks, Launch, ParallelFor, Trace, TraceEvent
 from ._integers import checked
-from ._library import check, text
+from ._library import check, check_run, text
 from ._program import Program, functions, given, shapes
 from .session import OutputT, Session
 from .specs import DeviceSpec, ExecutableCounts, LaunchSpec, Plan, SymbolSpec, TensorSpec
@@ -105,11 +105,10 @@ class Runtime(_handles.Closable):
                 setattr(options, name, _positive(limit, name))
         self._pools = pooled_sessions is None and pooled_bytes is None
         self._log = options.log  # executables call it, and keep this object alive
-        calls_back = log is not None or parallel_for is not None
-        self._library: _handles.Library = _handles.Awaited(library) if calls_back else library
+        self._calls_back = log is not None or parallel_for is not None
         handle = _handles.Handle()
         check(library.tailor_runtime_create(byref(options), byref(handle)))
-        self._operators: list[_custom.Operator] = []  # executables call them, and keep this object alive
+        self._operators: list[_custom.Operator] = []  # executables call them, and keep the list; copies share it
         self._handle = handle.own(library.tailor_runtime_release, (self._log, self._callbacks, self._operators))
 
     def __repr__(self) -> str:
@@ -123,14 +122,19 @@ class Runtime(_handles.Closable):
         operator. Called on the thread of the run. workspace(call): bytes of call.workspace that it needs for the shapes
         of its operands. See CustomCall."""
         operator = _custom.Operator(name, function, workspace, _convert.device(device)[0])
-        library = _handles.Awaited(_library.runtime())
+        handle = self._handle
         self._operators.append(operator)  # first: from the call on, C may use it
         try:
-            check(library.tailor_runtime_register(self._handle, byref(operator.c)))
+            check(self._library.tailor_runtime_register(handle, byref(operator.c)))
         except BaseException:
             self._operators.remove(operator)
             raise
-        self._library = library
+
+    @property
+    def _library(self) -> _handles.Library:
+        """The C functions for this runtime: awaited ones, if it may call back into Python."""
+        library = _library.runtime()
+        return _handles.Awaited(library) if self._calls_back or self._operators else library
 
 
 class Executable(_handles.Closable):
@@ -208,10 +212,11 @@ class Executable(_handles.Closable):
 
     def to_bytes(self) -> bytes:
         """The artifact's bytes, as save writes them."""
-        with tempfile.TemporaryDirectory(prefix="tailor-") as folder:
-            path = pathlib.Path(folder, "executable.tlr")
-            self.save(path)
-            return path.read_bytes()
+        library, handle, size = self._program.library, self._handle, ctypes.c_size_t()
+        check(library.tailor_executable_save_memory(handle, None, 0, byref(size)))
+        data = numpy.empty(size.value, numpy.uint8)
+        check(library.tailor_executable_save_memory(handle, data.ctypes.data, data.nbytes, byref(size)))
+        return data.tobytes()
 
     def describe(self) -> dict[str, Any]:
         """Symbols, signature, facts, checks, launches, variants and provenance, as a dict."""
@@ -292,13 +297,7 @@ class Executable(_handles.Closable):
                     return session.run(*inputs, **named)
             results = program.described_outputs(outputs)
         status = program.library.tailor_executable_run(program.handle, tensors, len(arrays), results, len(outputs))
-        failure = program.failures.take()
-        check(status)
-        if failure:
-            try:
-                raise failure
-            finally:
-                del failure  # as in check
+        check_run(status, program.failures.take())
         return [given(array) for array in outputs]
 
     async def run_async(self, *inputs: Inputs, out: Any = None, **named: Any) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy
 from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _library
 from ._callbacks import Callbacks, ParallelFor, Trace
 from ._integers import address, checked
-from ._library import check
+from ._library import check, check_run
 from ._program import Program, given, shapes
 from .errors import Error
 
@@ -50,6 +50,7 @@ class Session(_handles.Closable):
         self._threads, self._asynchronous = int(threads), bool(asynchronous)
         self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
+        self._one_awaited = threading.Lock()  # of run_async, from before its run begins
         if asynchronous:
             _handles.outlives_the_interpreter(self)
 
@@ -100,8 +101,8 @@ class Session(_handles.Closable):
             self._one_call.release()
 
     async def run_async(self, *inputs: Inputs, out: Any = None, borrow: bool = False, **named: Input) -> list[Any]:
-        """run() on a thread of the event loop's executor. The session is in use until the run has ended. A cancelled
-        task cancels the run."""
+        """run() on a thread of the event loop's executor. The session is in use until the run has ended: a second task
+        that awaits a run of it meanwhile gets an Error. A cancelled task cancels the run."""
         outputs: list[Any] = await _async.call(self, lambda: self.run(*inputs, out=out, borrow=borrow, **named))
         return outputs
 
@@ -236,13 +237,8 @@ class Session(_handles.Closable):
         self._kept.under_way.append(arrays)
 
     def _check(self, status: Any) -> None:
-        failure = self._callbacks.failures.take() or self._program.failures.take()
-        check(status)
-        if failure:
-            try:
-                raise failure
-            finally:
-                del failure  # as in _library.check
+        of_session, of_runtime = self._callbacks.failures.take(), self._program.failures.take()
+        check_run(status, of_runtime if of_session is None else of_session)
 
     def _copied(self, index: int, tensor: Any, handle: _handles.Handle) -> Any:
         view = self._view(index, tensor, handle)

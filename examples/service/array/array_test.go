@@ -150,4 +150,11 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 	if _, err := ParseNpz(npz, 100); err != ErrTooLarge {
 		t.Error(err)
 	}
+	var twice bytes.Buffer
+	if err := WriteNpz(&twice, []string{"x", "x"}, []Array{array, array}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseNpz(twice.Bytes(), 1<<20); err == nil || !strings.Contains(err.Error(), `"x" is in the .npz file twice`) {
+		t.Error(err)
+	}
 }

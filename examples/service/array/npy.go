@@ -124,11 +124,15 @@ func ParseNpz(file []byte, limit int64) (map[string]Array, error) {
 	arrays := map[string]Array{}
 	for _, entry := range archive.File {
 		name := strings.TrimSuffix(entry.Name, ".npy")
+		if _, given := arrays[name]; given {
+			return nil, Invalid("input %q is in the .npz file twice", name)
+		}
 		opened, err := entry.Open()
 		if err != nil {
 			return nil, Invalid("input %q: %v", name, err)
 		}
 		unpacked, err := io.ReadAll(io.LimitReader(opened, limit+1))
+		opened.Close()
 		if err != nil {
 			return nil, Invalid("input %q: %v", name, err)
 		}

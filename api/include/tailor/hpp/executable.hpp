@@ -140,6 +140,18 @@ class Executable {
   Result<void> save(std::string_view path) const {
     return detail::check(tailor_executable_save(raw_.get(), path.data(), path.size()));
   }
+  // The artifact's bytes, as load_bytes takes them.
+  Result<std::vector<std::uint8_t>> save_bytes() const {
+    std::size_t size = 0;
+    if (auto read = detail::check(tailor_executable_save_memory(raw_.get(), nullptr, 0, &size)); !read) {
+      return read.error();
+    }
+    std::vector<std::uint8_t> bytes(size);
+    if (auto saved = detail::check(tailor_executable_save_memory(raw_.get(), bytes.data(), size, &size)); !saved) {
+      return saved.error();
+    }
+    return bytes;
+  }
 
   Result<std::vector<TensorInfo>> inputs() const {
     return infos(tailor_executable_input_count(raw_.get()), tailor_executable_input);
@@ -229,7 +241,11 @@ class Executable {
       if (detail::take(tailor_executable_input(raw_.get(), i, &info))) break;  // the run says that there are too many
       if (info.donated != 0) return detail::const_donated(info.name);
     }
-    return detail::check(tailor_executable_run(raw_.get(), given.data(), given.size(), results.data(), results.size()));
+    detail::RunScope scope;
+    auto done =
+        detail::check(tailor_executable_run(raw_.get(), given.data(), given.size(), results.data(), results.size()));
+    scope.rethrow();
+    return done;
   }
 
   // Frees the idle sessions that `run` keeps. Thread-safe.

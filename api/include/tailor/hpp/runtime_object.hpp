@@ -60,8 +60,8 @@ struct RuntimeOptions {
   const tailor_product_provider* product_provider = nullptr;
   std::string product_choice;
   bool cublas_lt = false;
-  // The executor of all sessions that have none of their own. An exception of it is dropped: the run computes the rest
-  // itself.
+  // The executor of all sessions that have none of their own. What it throws is thrown by the call that ran, once the
+  // results are complete.
   ParallelFor parallel_for;
   // Threads, or parts for the executor, of sessions whose `threads` is 0, those of Executable::run included; 0: 1.
   std::uint64_t parallel_threads = 0;
@@ -73,6 +73,33 @@ struct RuntimeOptions {
 };
 
 namespace detail {
+
+// One run on this thread. It receives what executors of runtimes throw during the run; a run that such an executor
+// makes has a scope of its own.
+class RunScope {
+ public:
+  RunScope() : outer_(std::exchange(innermost(), this)) {}
+  RunScope(const RunScope&) = delete;
+  ~RunScope() { innermost() = outer_; }
+
+  template <typename F>
+  static void run(F&& function) noexcept {
+    Caught dropped;  // outside of runs that the C++ layer makes
+    Caught& caught = innermost() != nullptr ? innermost()->caught_ : dropped;
+    caught.run(std::forward<F>(function));
+  }
+  // Throws what was caught first.
+  void rethrow() { caught_.rethrow(); }
+
+ private:
+  static RunScope*& innermost() {
+    static thread_local RunScope* scope = nullptr;
+    return scope;
+  }
+
+  RunScope* outer_;
+  Caught caught_;
+};
 
 struct RuntimeCallbacks {
   RuntimeOptions options;
@@ -89,9 +116,8 @@ struct RuntimeCallbacks {
     static_cast<RuntimeCallbacks*>(user)->options.deallocate(data, bytes);
   }
   static void parallel_for(void* user, void (*task)(void*, std::size_t), void* data, std::size_t count) noexcept {
-    Caught().run([&] { static_cast<RuntimeCallbacks*>(user)->options.parallel_for(ParallelTask(task, data), count); });
+    RunScope::run([&] { static_cast<RuntimeCallbacks*>(user)->options.parallel_for(ParallelTask(task, data), count); });
   }
-  static std::int32_t never_called(void*, const tailor_custom_call*) noexcept { return TAILOR_INTERNAL; }
   static void released(void* user) noexcept { delete static_cast<RuntimeCallbacks*>(user); }
 };
 
@@ -127,13 +153,13 @@ class Runtime {
     c.pooled_sessions = given.pooled_sessions;
     c.pooled_bytes = given.pooled_bytes;
     c.perf_map = given.perf_map;
+    if (called) {
+      c.released = detail::RuntimeCallbacks::released;
+      (void)callbacks.release();  // the library's, until `released`
+    }
     tailor_runtime* raw = nullptr;
     if (auto made = detail::check(tailor_runtime_create(&c, &raw)); !made) return made.error();
-    Runtime runtime(raw);
-    if (called) {
-      if (auto kept = runtime.keep(std::move(callbacks)); !kept) return kept.error();
-    }
-    return runtime;
+    return Runtime(raw);
   }
 
   // Registers a custom operator for executables that are loaded from then on, for any device of `device`'s kind:
@@ -184,15 +210,6 @@ class Runtime {
  private:
   explicit Runtime(tailor_runtime* raw) : raw_(raw) {}
 
-  // The library destroys its operators with the runtime, which executables keep alive: that tells when the callbacks
-  // are no longer needed. No program names this operator.
-  Result<void> keep(std::unique_ptr<detail::RuntimeCallbacks> callbacks) {
-    tailor_custom_operator c;
-    tailor_custom_operator_init(&c);
-    c.function = detail::RuntimeCallbacks::never_called;
-    c.released = detail::RuntimeCallbacks::released;
-    return add(&c, "tailor::Runtime callbacks", {}, callbacks.release());
-  }
   Result<void> add(tailor_custom_operator* c, std::string_view name, Device device, void* user) const {
     c->name = name.data();
     c->name_size = name.size();

@@ -307,7 +307,8 @@ class Session {
     if (!hold.held()) return hold.error("run_bound");
     detail::SessionState& state = *hold.state();
     state.serial.fetch_add(1, std::memory_order_relaxed);
-    return ended(state, tailor_session_run_bound(state.raw.get()), true);
+    detail::RunScope scope;
+    return ended(state, scope, tailor_session_run_bound(state.raw.get()), true);
   }
 
   // Grows the workspace to the size for inputs of these shapes, without running.
@@ -422,19 +423,21 @@ class Session {
     return detail::to_c("output", outputs, &state.outputs);
   }
   static Result<void> run_held(detail::SessionState& state, bool wait) {
-    return ended(state,
+    detail::RunScope scope;
+    return ended(state, scope,
                  tailor_session_run(state.raw.get(), state.inputs.data(), state.inputs.size(), state.outputs.data(),
                                     state.outputs.size()),
                  wait);
   }
   // The result of a run. Work that is in progress is waited for after a failure too: it may still read the inputs.
-  static Result<void> ended(detail::SessionState& state, tailor_status* status, bool wait) {
+  static Result<void> ended(detail::SessionState& state, detail::RunScope& scope, tailor_status* status, bool wait) {
     Result<void> done = detail::check(status);
     if (wait || !done) {
       Result<void> waited = detail::check(tailor_session_wait(state.raw.get()));
       if (done) done = std::move(waited);
     }
     state.caught.rethrow();
+    scope.rethrow();
     return done;
   }
 

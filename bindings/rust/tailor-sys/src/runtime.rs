@@ -152,6 +152,7 @@ pub struct tailor_runtime_options {
     pub pooled_sessions: u64,
     pub pooled_bytes: u64,
     pub perf_map: i64,
+    pub released: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
 impl Default for tailor_runtime_options {
@@ -477,6 +478,12 @@ extern "C" {
         executable: *const tailor_executable,
         path: *const c_char,
         path_size: usize,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_save_memory(
+        executable: *const tailor_executable,
+        data: *mut c_void,
+        capacity: usize,
+        size: *mut usize,
     ) -> *mut tailor_status;
     pub fn tailor_executable_input_count(executable: *const tailor_executable) -> usize;
     pub fn tailor_executable_output_count(executable: *const tailor_executable) -> usize;

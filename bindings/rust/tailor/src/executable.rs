@@ -1,5 +1,6 @@
 //! Executables, and what there is to know of them.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::mem;
 use std::os::raw::c_char;
@@ -9,9 +10,8 @@ use std::sync::Arc;
 
 use crate::error::text;
 use crate::host;
-use crate::runtime::RuntimeHandle;
 use crate::tensor::InUse;
-use crate::{check, invalid, sys, DType, Result, Session, SessionOptions, Tensor, TensorMut, MAX_RANK};
+use crate::{check, invalid, sys, DType, ExecutableCounters, Result, Session, SessionOptions, Tensor, TensorMut, MAX_RANK};
 
 /// The name, element type and dim sizes of an input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,6 @@ pub(crate) struct ExecutableHandle {
     pub(crate) raw: *mut sys::tailor_executable,
     inputs: Vec<TensorInfo>,
     outputs: Vec<TensorInfo>,
-    _runtime: Option<Arc<RuntimeHandle>>, // released after it
 }
 
 // SAFETY: executables are immutable.
@@ -106,15 +105,12 @@ impl Drop for ExecutableHandle {
 }
 
 impl Executable {
-    /// Takes over an executable of `runtime`.
+    /// Takes over an executable.
     ///
     /// # Safety
     /// It is live.
-    pub(crate) unsafe fn of(
-        raw: *mut sys::tailor_executable,
-        runtime: Option<Arc<RuntimeHandle>>,
-    ) -> Result<Executable> {
-        let mut handle = ExecutableHandle { raw, inputs: Vec::new(), outputs: Vec::new(), _runtime: runtime };
+    pub(crate) unsafe fn of(raw: *mut sys::tailor_executable) -> Result<Executable> {
+        let mut handle = ExecutableHandle { raw, inputs: Vec::new(), outputs: Vec::new() };
         let infos = |count, read: ReadInfo| (0..count).map(|index| info(raw, index, read)).collect::<Result<Vec<_>>>();
         handle.inputs = infos(sys::tailor_executable_input_count(raw), sys::tailor_executable_input)?;
         handle.outputs = infos(sys::tailor_executable_output_count(raw), sys::tailor_executable_output)?;
@@ -126,6 +122,16 @@ impl Executable {
         let path = utf8(path.as_ref())?;
         // SAFETY, here and below: the handle is live, and arguments are valid for the call.
         check(unsafe { sys::tailor_executable_save(self.raw(), path.as_ptr() as *const c_char, path.len()) })
+    }
+
+    /// The artifact's bytes, as [`from_bytes`](Executable::from_bytes) takes them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut size = 0;
+        check(unsafe { sys::tailor_executable_save_memory(self.raw(), ptr::null_mut(), 0, &mut size) })?;
+        let mut bytes = vec![0u8; size];
+        let data = bytes.as_mut_ptr() as *mut c_void;
+        check(unsafe { sys::tailor_executable_save_memory(self.raw(), data, size, &mut size) })?;
+        Ok(bytes)
     }
 
     /// The inputs that runs take, in order.
@@ -344,55 +350,6 @@ unsafe fn info(raw: *const sys::tailor_executable, index: usize, read: ReadInfo)
 
 pub(crate) fn utf8(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| invalid(format!("the path {:?} is not UTF-8", path)))
-}
-
-/// Counts of this process, for tests of "no growth".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counters {
-    /// The variants that were mapped as code.
-    pub images_linked: u64,
-    /// How often the memory of a session grew.
-    pub workspace_growths: u64,
-    /// Runs.
-    pub runs: u64,
-}
-
-impl Counters {
-    /// The counts so far.
-    pub fn read() -> Counters {
-        let mut raw = sys::tailor_counters::default();
-        // SAFETY: the struct is valid.
-        unsafe { sys::tailor_counters_read(&mut raw) };
-        let sys::tailor_counters { images_linked, workspace_growths, runs, .. } = raw;
-        Counters { images_linked, workspace_growths, runs }
-    }
-}
-
-/// What the runs and sessions of an executable amount to. Each has the name of a Prometheus metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExecutableCounters {
-    /// `tailor_runs_total`: runs that have begun, or were refused for their arguments.
-    pub runs: u64,
-    /// `tailor_failed_runs_total`: those that returned an error.
-    pub failed_runs: u64,
-    /// `tailor_cancelled_runs_total`: those that were cancelled, or took longer than they may.
-    pub cancelled_runs: u64,
-    /// `tailor_runs_in_progress`.
-    pub runs_in_progress: u64,
-    /// `tailor_sessions`: sessions that exist.
-    pub sessions: u64,
-    /// `tailor_pooled_sessions`: idle ones that [`Executable::run_into`] keeps.
-    pub pooled_sessions: u64,
-    /// `tailor_workspace_bytes`: the memory that sessions hold.
-    pub workspace_bytes: u64,
-    /// `tailor_constants_bytes`.
-    pub constants_bytes: u64,
-    /// `tailor_shape_cache_misses_total`: runs at other shapes than the session's run before.
-    pub shape_cache_misses: u64,
-    /// `tailor_workspace_growths_total`: allocations of that memory.
-    pub workspace_growths: u64,
 }
 
 /// A description of an artifact file as JSON, without loading it: for artifacts of other machines too.

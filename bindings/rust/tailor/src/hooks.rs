@@ -1,4 +1,4 @@
-//! What a runtime calls of the host: log and allocator.
+//! What a runtime calls of the host: log, allocator and executor.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::os::raw::c_char;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::host::end_panic;
+use crate::host::{end_panic, release, run_parallel_for, ParallelFor, Shared};
 use crate::{sys, LogLevel};
 
 /// The closure of [`RuntimeOptions::log`](crate::RuntimeOptions::log).
@@ -18,20 +18,25 @@ pub type Allocator = Box<dyn GlobalAlloc + Send + Sync>;
 /// The alignment of all memory for which the library asks for no greater one.
 const ALIGNMENT: usize = 64;
 
-/// The `user` of a runtime's options.
+/// The `user` of a runtime's options. The library owns it: it is dropped when the runtime and its executables are gone.
 pub(crate) struct Hooks {
     log: Option<Log>,
     allocator: Option<Allocator>,
+    parallel_for: Option<Shared<ParallelFor>>,
     greater_alignments: Mutex<HashMap<usize, usize>>, // by address: freeing does not tell the alignment
 }
 
 impl Hooks {
-    pub(crate) fn new(log: Option<Log>, allocator: Option<Allocator>) -> Hooks {
-        Hooks { log, allocator, greater_alignments: Mutex::default() }
+    pub(crate) fn new(log: Option<Log>, allocator: Option<Allocator>, parallel_for: Option<ParallelFor>) -> Hooks {
+        let parallel_for = parallel_for.map(Shared::new);
+        Hooks { log, allocator, parallel_for, greater_alignments: Mutex::default() }
     }
 
-    /// Sets what the library calls, with the hooks as `user`.
-    pub(crate) fn install(&self, options: &mut sys::tailor_runtime_options) {
+    /// Sets what the library calls. Creating a runtime with the options takes the hooks, also where it fails.
+    pub(crate) fn install(self, options: &mut sys::tailor_runtime_options) {
+        if self.log.is_none() && self.allocator.is_none() && self.parallel_for.is_none() {
+            return;
+        }
         if self.log.is_some() {
             options.log = Some(log);
         }
@@ -39,6 +44,12 @@ impl Hooks {
             options.allocate = Some(allocate);
             options.deallocate = Some(deallocate);
         }
+        if let Some(parallel_for) = &self.parallel_for {
+            options.parallel_for = Some(run_parallel_for);
+            options.parallel_user = parallel_for.user();
+        }
+        options.user = Box::into_raw(Box::new(self)) as *mut c_void;
+        options.released = Some(release::<Hooks>);
     }
 
     fn allocate(&self, bytes: usize, alignment: usize) -> Option<*mut u8> {

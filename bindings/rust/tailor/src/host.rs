@@ -17,19 +17,32 @@ thread_local! {
     static PANIC: RefCell<Option<Panic>> = const { RefCell::new(None) };
 }
 
-/// Calls `closure`, for a call of the library on this thread that [`resume`] follows. A panic gives `instead`.
+/// Calls `closure`, for a call of the library on this thread that [`resume`] follows, with the first of its panics. A panic
+/// gives `instead`. Calls that the closure makes have panics of their own.
 pub(crate) fn keep_panic<R>(instead: R, closure: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(closure)).unwrap_or_else(|panic| {
-        if let Ok(Some(earlier)) = PANIC.try_with(|kept| kept.replace(Some(panic))) {
-            discard(earlier);
-        }
-        instead
-    })
+    let earlier = take_panic();
+    let result = catch_unwind(AssertUnwindSafe(closure));
+    let (value, panic) = match result {
+        Ok(value) => (value, earlier),
+        Err(panic) => match earlier {
+            None => (instead, Some(panic)),
+            Some(earlier) => {
+                discard(panic);
+                (instead, Some(earlier))
+            }
+        },
+    };
+    let _ = PANIC.try_with(|kept| kept.replace(panic));
+    value
+}
+
+fn take_panic() -> Option<Panic> {
+    PANIC.try_with(|kept| kept.take()).ok().flatten()
 }
 
 /// Goes on with a panic that was kept.
 pub(crate) fn resume() {
-    if let Ok(Some(panic)) = PANIC.try_with(|kept| kept.take()) {
+    if let Some(panic) = take_panic() {
         resume_unwind(panic);
     }
 }

@@ -11,6 +11,7 @@
 //! ```
 #![deny(missing_docs, missing_debug_implementations)]
 
+mod counters;
 mod custom;
 mod device;
 mod dtype;
@@ -23,6 +24,8 @@ mod host;
 mod load;
 #[cfg(feature = "onnx")]
 pub mod onnx;
+mod outputs;
+mod running;
 mod runtime;
 mod session;
 mod tensor;
@@ -30,20 +33,19 @@ mod tensor;
 /// The C API, for what this crate does not wrap.
 pub use tailor_sys as sys;
 
+pub use counters::{Counters, ExecutableCounters};
 pub use custom::CustomCall;
 pub use device::Device;
 pub use dtype::{Bf16, Bool, DType, Element, F16};
 pub use error::{Error, ErrorCode, Result};
-pub use executable::{
-    describe_artifact, Counters, Executable, ExecutableCounters, LaunchInfo, Plan, SymbolInfo, TensorInfo,
-};
+pub use executable::{describe_artifact, Executable, LaunchInfo, Plan, SymbolInfo, TensorInfo};
 pub use hooks::{Allocator, Log};
 pub use host::ParallelFor;
 pub use load::LoadOptions;
+pub use outputs::Outputs;
+pub use running::{InProgress, Running};
 pub use runtime::{DeviceInfo, LogLevel, ProductProvider, Runtime, RuntimeOptions};
-pub use session::{
-    Bound, Canceller, InProgress, Outputs, Running, Session, SessionOptions, Stream, Trace, TraceEvent,
-};
+pub use session::{Bound, Canceller, Session, SessionOptions, Stream, Trace, TraceEvent};
 pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
 
 use error::{check, invalid, text};

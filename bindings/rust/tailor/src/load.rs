@@ -57,7 +57,7 @@ impl LoadOptions<'_> {
         let mut raw = ptr::null_mut();
         check(load(raw_of(self.runtime), &options, &mut raw))?;
         // SAFETY: loading gave a live executable.
-        unsafe { Executable::of(raw, self.runtime.map(|runtime| runtime.handle.clone())) }
+        unsafe { Executable::of(raw) }
     }
 }
 

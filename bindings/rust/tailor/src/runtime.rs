@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::text;
 use crate::hooks::{Allocator, Hooks, Log};
-use crate::host::{release, run_parallel_for, text_of, ParallelFor, Shared};
+use crate::host::{release, text_of, ParallelFor};
 use crate::{check, sys, CustomCall, Device, Error, ErrorCode, Result};
 
 /// A runtime loads executables, which may call the custom operators registered with it, and which keep it alive: see
@@ -33,11 +33,9 @@ pub struct Runtime {
     pub(crate) handle: Arc<RuntimeHandle>,
 }
 
-/// The C runtime, and what it calls. Its executables hold it too.
+/// The C runtime, which its executables keep alive.
 pub(crate) struct RuntimeHandle {
     pub(crate) raw: *mut sys::tailor_runtime,
-    _hooks: Shared<Hooks>,
-    _parallel_for: Option<Shared<ParallelFor>>,
 }
 
 // SAFETY: every call on a runtime may be made from many threads at once, and the hooks' closures are Send and Sync.
@@ -150,7 +148,6 @@ impl Runtime {
     /// ```
     pub fn with_options(options: RuntimeOptions<'_>) -> Result<Runtime> {
         let choice = options.product_choice.unwrap_or("");
-        let hooks = Hooks::new(options.log, options.allocator);
         let mut given = sys::tailor_runtime_options {
             product_provider: options.product_provider.map_or(ptr::null(), |provider| provider.0),
             product_choice: options.product_choice.map_or(ptr::null(), |_| choice.as_ptr() as *const c_char),
@@ -162,18 +159,11 @@ impl Runtime {
             pooled_bytes: options.pooled_bytes,
             ..Default::default()
         };
-        hooks.install(&mut given);
-        let hooks = Shared::new(hooks);
-        given.user = hooks.user();
-        let parallel_for = options.parallel_for.map(Shared::new);
-        if let Some(parallel_for) = &parallel_for {
-            given.parallel_for = Some(run_parallel_for);
-            given.parallel_user = parallel_for.user();
-        }
+        Hooks::new(options.log, options.allocator, options.parallel_for).install(&mut given);
         let mut raw = ptr::null_mut();
-        // SAFETY: options are valid for the call; the hooks live as long as the runtime and its executables.
+        // SAFETY: options are valid for the call, which takes the hooks.
         check(unsafe { sys::tailor_runtime_create(&given, &mut raw) })?;
-        Ok(Runtime { handle: Arc::new(RuntimeHandle { raw, _hooks: hooks, _parallel_for: parallel_for }) })
+        Ok(Runtime { handle: Arc::new(RuntimeHandle { raw }) })
     }
 
     /// The devices of this machine: the CPU, and the GPUs that CUDA finds.

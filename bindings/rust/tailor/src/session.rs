@@ -4,16 +4,17 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Index;
 use std::ptr;
-use std::slice;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::executable::finish_into;
 use crate::host::{self, run_parallel_for, ParallelFor, Shared};
+use crate::outputs::no_output;
+use crate::running::WaitOnDrop;
 use crate::tensor::InUse;
-use crate::{check, invalid, sys, DType, Element, Executable, Result, Tensor, TensorMut, TensorView};
+use crate::{check, invalid, sys, Element, Executable, InProgress, Outputs, Result, Running};
+use crate::{Tensor, TensorMut, TensorView};
 
 /// A `CUstream` of the host program.
 #[derive(Clone, Copy, Debug)]
@@ -361,7 +362,14 @@ impl Session {
         unsafe { sys::tailor_session_stream(self.handle.raw) }
     }
 
-    fn wait(&mut self) -> Result<()> {
+    pub(crate) fn poll(&mut self) -> Result<bool> {
+        let mut done = 0;
+        // SAFETY: the session is live.
+        check(unsafe { sys::tailor_session_poll(self.handle.raw, &mut done) })?;
+        Ok(done != 0)
+    }
+
+    pub(crate) fn wait(&mut self) -> Result<()> {
         // SAFETY: the session is ours.
         check(unsafe { sys::tailor_session_wait(self.handle.raw) })
     }
@@ -396,7 +404,7 @@ impl Session {
         result.map(|()| outputs)
     }
 
-    fn outputs(&self, raw: Vec<sys::tailor_tensor>) -> Outputs<'_> {
+    pub(crate) fn outputs(&self, raw: Vec<sys::tailor_tensor>) -> Outputs<'_> {
         let view = |(index, raw): (usize, sys::tailor_tensor)| {
             let in_input = self.handle.executable.outputs()[index].memory_of.is_some();
             TensorView { raw, index, in_input, session: PhantomData }
@@ -444,139 +452,4 @@ impl Bound<'_> {
     pub fn output<T: Element>(&self, index: usize) -> Result<&[T]> {
         self.outputs.get(index).ok_or_else(|| no_output(index))?.as_slice()
     }
-}
-
-/// A run that may be in progress. Dropping it waits for its end.
-pub struct Running<'a> {
-    session: Option<&'a mut Session>, // none once it has been waited for
-    outputs: Vec<sys::tailor_tensor>,
-    _in_use: InUse<'a>,
-}
-
-impl fmt::Debug for Running<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("session", &self.session).finish_non_exhaustive()
-    }
-}
-
-impl<'a> Running<'a> {
-    /// Whether it has ended. Its error is reported once.
-    pub fn poll(&mut self) -> Result<bool> {
-        self.session.as_mut().map_or(Ok(true), |session| poll(session))
-    }
-
-    /// Returns when it has ended.
-    pub fn wait(mut self) -> Result<Outputs<'a>> {
-        let session = self.session.take().expect("only this takes the session");
-        session.wait()?;
-        Ok(session.outputs(std::mem::take(&mut self.outputs)))
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        if let Some(session) = self.session.take() {
-            let _ = session.wait(); // callers that want its error call wait or poll
-        }
-    }
-}
-
-/// A run that may be in progress, while a closure works: see [`Session::run_while`].
-#[derive(Debug)]
-pub struct InProgress<'a> {
-    session: &'a mut Session,
-}
-
-impl InProgress<'_> {
-    /// Whether it has ended. Its error is reported once.
-    pub fn poll(&mut self) -> Result<bool> {
-        poll(self.session)
-    }
-}
-
-struct WaitOnDrop<'a>(&'a mut Session);
-
-impl Drop for WaitOnDrop<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let _ = self.0.wait();
-        }
-    }
-}
-
-fn poll(session: &mut Session) -> Result<bool> {
-    let mut done = 0;
-    // SAFETY: the session is live.
-    check(unsafe { sys::tailor_session_poll(session.handle.raw, &mut done) })?;
-    Ok(done != 0)
-}
-
-/// The outputs of one run: `outputs[0]`, or [`get`](Outputs::get) for the elements.
-#[derive(Clone, Debug)]
-pub struct Outputs<'a> {
-    views: Vec<TensorView<'a>>,
-    executable: &'a Executable,
-}
-
-impl<'a> Outputs<'a> {
-    /// The number of outputs.
-    pub fn len(&self) -> usize {
-        self.views.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.views.is_empty()
-    }
-
-    /// Output `index`; INVALID_ARGUMENT if there is none.
-    pub fn view(&self, index: usize) -> Result<TensorView<'a>> {
-        self.views.get(index).copied().ok_or_else(|| no_output(index))
-    }
-
-    /// The output of this name; INVALID_ARGUMENT if there is none.
-    pub fn named(&self, name: &str) -> Result<TensorView<'a>> {
-        let index = self.executable.outputs().iter().position(|output| output.name == name);
-        index.map(|index| self.views[index]).ok_or_else(|| invalid(format!("there is no output {:?}", name)))
-    }
-
-    /// The elements of output `index`, as [`TensorView::as_slice`] has them.
-    pub fn get<T: Element>(&self, index: usize) -> Result<&'a [T]> {
-        self.view(index)?.as_slice()
-    }
-
-    /// The dim sizes of output `index`; INVALID_ARGUMENT if there is none.
-    pub fn shape(&self, index: usize) -> Result<&[i64]> {
-        Ok(self.views.get(index).ok_or_else(|| no_output(index))?.shape())
-    }
-
-    /// The element type of output `index`.
-    pub fn dtype(&self, index: usize) -> Result<DType> {
-        Ok(self.view(index)?.dtype())
-    }
-
-    /// All outputs in order.
-    pub fn iter(&self) -> slice::Iter<'_, TensorView<'a>> {
-        self.views.iter()
-    }
-}
-
-/// Panics if there is no such output, as indexing a slice does.
-impl<'a> Index<usize> for Outputs<'a> {
-    type Output = TensorView<'a>;
-    fn index(&self, index: usize) -> &TensorView<'a> {
-        &self.views[index]
-    }
-}
-
-impl<'o, 'a> IntoIterator for &'o Outputs<'a> {
-    type Item = &'o TensorView<'a>;
-    type IntoIter = slice::Iter<'o, TensorView<'a>>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-fn no_output(index: usize) -> crate::Error {
-    invalid(format!("there is no output {}", index))
 }

@@ -73,13 +73,12 @@ impl Graph {
     pub fn compile_with(&self, options: CompileOptions<'_>) -> Result<Executable> {
         let mut raw = ptr::null_mut();
         let runtime = raw_of(options.runtime);
-        let keeps = options.runtime.map(|runtime| runtime.handle.clone());
         // SAFETY: graph, runtime and options are live.
         self.compile_to(options, |graph, options| unsafe {
             sys::tailor_graph_compile(graph, runtime, options, &mut raw)
         })?;
         // SAFETY: compiling gave a live executable.
-        unsafe { Executable::of(raw, keeps) }
+        unsafe { Executable::of(raw) }
     }
 
     /// Compiles without loading, for other machines too: the bytes of the artifact.

@@ -5,18 +5,20 @@
 #   replace-with = "vendored"
 #   [source.vendored]
 #   directory = "FOLDER/vendor"
-# CARGO names the cargo program.
+# CARGO names the cargo program. The same source gives the same bytes, in a Git repository or not.
 set -euo pipefail
 rust=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cargo=${CARGO:-cargo}
-rm -rf "$out"/*.crate "$out/vendor" "$out/target/package"
-mkdir -p "$out/vendor"
+rm -rf "$out"/*.crate "$out/vendor" "$out/source" "$out/target/package"
+mkdir -p "$out/vendor" "$out/source"
+# Without the commit, which cargo would add from the repository: it would be wrong for changes that are not committed.
+cp -rL "$rust/tailor-sys" "$rust/tailor" "$out/source"
 source=(--config 'source.crates-io.replace-with="vendored"' --config "source.vendored.directory=\"$out/vendor\"")
 
 package() {  # $1: crate
-  (cd "$rust/$1" && "$cargo" package --quiet --offline --allow-dirty --no-verify --target-dir "$out/target" "${source[@]}")
+  (cd "$out/source/$1" && "$cargo" package --quiet --offline --allow-dirty --no-verify --target-dir "$out/target" "${source[@]}")
   local crate=("$out/target/package/$1"-[0-9]*.crate)
   cp "${crate[0]}" "$out/"
   mkdir "$out/vendor/$1"
@@ -26,3 +28,4 @@ package() {  # $1: crate
 
 package tailor-sys
 package tailor
+rm -rf "$out/source"

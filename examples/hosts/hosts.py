@@ -2,6 +2,8 @@
 compares the bytes of their results with each other and with those of the executable that was compiled.
 
     ./dev hosts [--small]
+
+With TAILOR_LIBRARY_DIR the libraries are those of a build; without it they are the installed ones, and so is the Python package.
 """
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 
@@ -69,14 +71,22 @@ def write_inputs(path: pathlib.Path, inputs: list[tuple[Any, Any]]) -> None:
             mask.tofile(file)
 
 
-def environment(libraries: pathlib.Path, folder: pathlib.Path) -> dict[str, str]:
-    """That of a host: a folder with the runtime library alone."""
+def environment(libraries: Optional[str], folder: pathlib.Path) -> dict[str, str]:
+    """That of a host: a folder with the runtime library alone, where the libraries are those of a build."""
+    if libraries is None:
+        return dict(os.environ)
     alone = folder / "lib"
     alone.mkdir()
-    for path in libraries.glob("libtailor_runtime.so*"):
+    for path in pathlib.Path(libraries).glob("libtailor_runtime.so*"):
         shutil.copy(path, alone, follow_symlinks=False)
     return {**os.environ, "LD_LIBRARY_PATH": str(alone), "TAILOR_LIBRARY_DIR": str(alone), "PYTHONPATH": str(BINDINGS),
             "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def keep(folder: pathlib.Path, expected: bytes, target: pathlib.Path) -> None:
+    """Copies the artifact and the inputs, and writes the results that a host should give."""
+    shutil.copytree(folder, target)
+    (target / "expected.out").write_bytes(expected)
 
 
 def run_host(host: str, programs: pathlib.Path, folder: pathlib.Path, environ: dict[str, str], expected: bytes) -> bool:
@@ -98,8 +108,9 @@ def main() -> bool:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "tests" / "hosts")
     arguments.add_argument("--small", action="store_true", help="a graph of one layer")
+    arguments.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
+                           help="write encoder.tlr, inputs.bin and expected.out, the results, to FOLDER")
     options = arguments.parse_args()
-    libraries = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"])
 
     name, graph = small_encoder() if options.small else encoder()
     executable = graph.compile()
@@ -109,7 +120,9 @@ def main() -> bool:
         folder = pathlib.Path(temporary)
         executable.save(folder / "encoder.tlr")
         write_inputs(folder / "inputs.bin", inputs)
-        environ = environment(libraries, folder)
+        if options.keep:
+            keep(folder, expected, options.keep)
+        environ = environment(os.environ.get("TAILOR_LIBRARY_DIR"), folder)
         size = (folder / "encoder.tlr").stat().st_size
         print(f"{name}: {size / 1e6:.1f} MB; {len(inputs)} shapes, {len(expected)} bytes of results")
         print(f"{'host':<8}{'loaded':>11} {'first result':>15}   bytes")

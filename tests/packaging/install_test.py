@@ -16,8 +16,13 @@ CMAKE, BUILD, CC, CXX = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.ar
 del sys.argv[1:5]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 ROOT = CONSUMER.parents[2]
-COMPONENTS = ("runtime", "compiler", "onnx", "cli", "dev", "python")
-LIBRARIES = ("libtailor_runtime.so", "libtailor.so", "libtailor_onnx.so")
+COMPONENTS = ["runtime", "compiler", "onnx", "cli", "dev", "python"]
+LIBRARIES = ["libtailor_runtime.so", "libtailor.so", "libtailor_onnx.so"]
+IN_WHEELS = tuple(LIBRARIES)
+ONEDNN = (BUILD / "lib/libtailor_onednn.so").exists()  # where oneDNN was found
+if ONEDNN:
+    COMPONENTS.append("onednn")
+    LIBRARIES.append("libtailor_onednn.so")
 LIB = re.search(r"^CMAKE_INSTALL_LIBDIR:PATH=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M).group(1)
 VERSION_H = (ROOT / "api/include/tailor/version.h").read_text()
 MAJOR, MINOR, PATCH = (int(re.search(rf"#define TAILOR_VERSION_{part} (\d+)", VERSION_H).group(1))
@@ -64,7 +69,7 @@ class InstallTest(unittest.TestCase):
         """The folder of the programs that CMake built with find_package."""
         folder = self.folder / "consumer"
         output(CMAKE, "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DEXAMPLES={self.examples}",
-               f"-DCMAKE_C_COMPILER={CC}")
+               f"-DCMAKE_C_COMPILER={CC}", f"-DONEDNN={'ON' if ONEDNN else 'OFF'}")
         output(CMAKE, "--build", folder)
         return folder
 
@@ -88,6 +93,13 @@ class InstallTest(unittest.TestCase):
                          [VERSION] + 2 * [str(MAJOR * 10000 + MINOR * 100 + PATCH)])
         self.assertEqual(dynamic(self.consumer() / "run_artifact")["NEEDED"][0], f"libtailor_runtime.so.{ABI}")
         self.assertTrue((self.consumer() / "compile_onnx").exists())
+
+    @unittest.skipUnless(ONEDNN, "libtailor_onednn.so is not built")
+    def test_the_provider(self):
+        self.assertEqual(output(self.consumer() / "provider"), "oneDNN is a provider\n")
+        self.assertEqual(dynamic(self.consumer() / "provider")["NEEDED"][0], f"libtailor_onednn.so.{ABI}")
+        needed = dynamic(self.lib / f"libtailor_onednn.so.{ABI}")["NEEDED"]
+        self.assertFalse([name for name in needed if "tailor" in name])
 
     def test_find_package_names_what_is_missing(self):
         prefix = self.folder / "dev"
@@ -139,7 +151,7 @@ class InstallTest(unittest.TestCase):
 
     @unittest.skipUnless('VERSION_ID="12"' in pathlib.Path("/etc/os-release").read_text(), "wheels are made on Debian 12")
     def test_libraries_ask_for_no_newer_system_than_the_wheel_says(self):
-        for library in LIBRARIES:
+        for library in IN_WHEELS:
             versions = output("readelf", "-VW", self.lib / f"{library}.{ABI}")
             self.assertLessEqual(max(map(int, re.findall(r"GLIBC_2\.(\d+)", versions))), 34, library)
             self.assertLessEqual(max(map(int, re.findall(r"GLIBCXX_3\.4\.(\d+)", versions))), 29, library)
@@ -179,6 +191,11 @@ class InstallTest(unittest.TestCase):
             "cli": ("tailor-cli", ["bin/tailor", "share/man/man1/tailor.1", "share/bash-completion/completions/tailor",
                                    "share/zsh/site-functions/_tailor", "share/fish/vendor_completions.d/tailor.fish"]),
         }
+        if ONEDNN:  # with what a build needs, so that the component dev needs no oneDNN
+            kind = re.search(r"^CMAKE_BUILD_TYPE:STRING=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M).group(1).lower()
+            targets = [f"{LIB}/cmake/Tailor/Tailor_onednn{end}.cmake" for end in ("", f"-{kind}")]
+            wanted["onednn"] = ("tailor-onednn", [*name("libtailor_onednn.so"), f"{LIB}/libtailor_onednn.so",
+                                                  "include/tailor/onednn.h", *targets])
         for component, (documents, files) in wanted.items():
             prefix = self.folder / f"only_{component}"
             install(prefix, component)
@@ -189,8 +206,9 @@ class InstallTest(unittest.TestCase):
         self.assert_runs(self.consumer() / "run_artifact", LD_LIBRARY_PATH=str(self.folder / "only_runtime" / LIB))
 
     def test_headers(self):
-        for folder in (ROOT / "api/include", ROOT / "bindings/onnx/include"):
-            for source in folder.rglob("*.h*"):
+        folders = [ROOT / "api/include", ROOT / "bindings/onnx/include"]
+        for folder in [*folders, ROOT / "bindings/onednn"] if ONEDNN else folders:
+            for source in folder.glob("tailor/*.h*"):
                 self.assertEqual((self.prefix / "include" / source.relative_to(folder)).read_bytes(), source.read_bytes())
 
     def test_headers_are_cxx_too(self):

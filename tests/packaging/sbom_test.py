@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -34,7 +35,7 @@ class SbomTest(unittest.TestCase):
         cls.texts = []
         for _ in range(2):
             subprocess.run([sys.executable, "-B", SCRIPT, package], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
-            cls.texts.append((folder / "tailor-runtime_0.1.0.spdx.json").read_text())
+            cls.texts.append((folder / "tailor-runtime_0.1.0.deb.spdx.json").read_text())
         cls.document = json.loads(cls.texts[0])
         cls.folder = folder
 
@@ -63,13 +64,40 @@ class SbomTest(unittest.TestCase):
             wheel.writestr("tailor/__init__.py", "a")
             wheel.writestr("tailor_runtime-0.1.0.dist-info/METADATA",
                            "Name: tailor-runtime\nVersion: 0.1.0\nRequires-Dist: numpy>=1.21\n")
-        subprocess.run([sys.executable, "-B", SCRIPT, path], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
-        document = json.loads(path.with_suffix(".spdx.json").read_text())
+        document, _ = self.described(path)
         relations = {(relation["relationshipType"], relation["relatedSpdxElement"]) for relation in document["relationships"]}
         self.assertLessEqual({("STATIC_LINK", "SPDXRef-Package-libsodium-dev"), ("STATIC_LINK", "SPDXRef-Package-libc--"),
                               ("DEPENDS_ON", "SPDXRef-Package-numpy"), ("DESCRIBES", "SPDXRef-Package-tailor-runtime")}, relations)
         self.assertEqual({package["name"]: package["versionInfo"] for package in document["packages"]}["numpy"], ">=1.21")
         self.assertEqual(document["files"][0]["checksums"][1]["checksumValue"], hashlib.sha256(b"a").hexdigest())
+
+    def described(self, path):
+        subprocess.run([sys.executable, "-B", SCRIPT, path], check=True, env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
+        document = json.loads(pathlib.Path(f"{path}.spdx.json").read_text())
+        return document, document["packages"][0]["externalRefs"][0]["referenceLocator"]
+
+    def test_a_crate(self):
+        manifest = self.folder / "tailor-0.1.0/Cargo.toml"
+        manifest.parent.mkdir()
+        manifest.write_text('[package]\nname = "tailor"\n[dependencies.tailor-sys]\nversion = "=0.1.0"\n')
+        path = self.folder / "tailor-0.1.0.crate"
+        with tarfile.open(path, "w:gz") as crate:
+            crate.add(manifest, "tailor-0.1.0/Cargo.toml")
+        document, locator = self.described(path)
+        self.assertEqual(locator, "pkg:cargo/tailor@0.1.0")
+        self.assertEqual([file["fileName"] for file in document["files"]], ["./tailor-0.1.0/Cargo.toml"])
+        self.assertIn({"spdxElementId": "SPDXRef-Package-tailor", "relationshipType": "DEPENDS_ON",
+                       "relatedSpdxElement": "SPDXRef-Package-tailor-sys"}, document["relationships"])
+
+    def test_the_go_module(self):
+        proxy = self.folder / "proxy"
+        subprocess.run([sys.executable, "-B", SCRIPT.parent / "go_proxy.py", "--version", "0.1.0", proxy], check=True)
+        path = self.folder / "tailor-go-0.1.0.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(proxy, ".")
+        document, locator = self.described(path)
+        self.assertEqual(locator, "pkg:golang/tailor.internal/tailor@v0.1.0")
+        self.assertIn("./tailor.internal/tailor@v0.1.0/go.mod", [file["fileName"] for file in document["files"]])
 
 
 if __name__ == "__main__":

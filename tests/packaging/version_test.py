@@ -16,6 +16,10 @@ STATED = (  # file, how it states the version
     ("docs/hosts/README.md", r"is the library's version, `(.*?)`"),
     ("docs/hosts/go.md", r"go get tailor\.internal/tailor@v(\S+)"),
     ("docs/hosts/go.md", r"go_proxy\.py --version (\S+)"),
+    ("docs/hosts/go.md", r"tailor-go-(\S+)\.tar\.gz"),
+    ("docs/deployment.md", r"tailor-go-(\S+)\.tar\.gz"),
+    ("docs/hosts/rust.md", r"`tailor-sys-(\S+)\.crate`"),
+    ("docs/hosts/rust.md", r"`tailor-([0-9.]+)\.crate`"),
     ("docs/quick-start/go.md", r"tailor\.internal/tailor v(\S+)"),
 )
 

@@ -7,11 +7,22 @@ prelude='
 set -eu
 cd /root
 absent() { if "$@"; then echo "should not be there: $*" >&2; exit 1; fi; }
-seconds() { before=$(date +%s%N); "$@"; echo "$(( ($(date +%s%N) - before) / 1000000 )) ms: $1 $2"; }
+now() { echo $(($(date +%s%N) / 1000000)); }  # milliseconds
+seconds() { before=$(now); "$@"; echo "$(($(now) - before)) ms: $1 $2"; }
 get() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
+first_result() {  # $1: the command that installs, $2: the program
+  set -- "$1" "$2" "$(now)"; $1; set -- "$@" "$(now)"; $2
+  set -- "$1" "$2" $((($4 - $3 + 50) / 100)) $((($(now) - $4 + 50) / 100))  # tenths of seconds
+  echo "first result within $((($3 + $4) / 10)).$((($3 + $4) % 10)) s: $(($3 / 10)).$(($3 % 10)) s $1, $(($4 / 10)).$(($4 % 10)) s $2"
+}
 '
-within() {  # $1: a system, $2: commands; /proc is mounted for them alone, since $ORIGIN of programs needs it
-  unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+# $1: a system, $2: commands. /proc is mounted for them alone, since $ORIGIN of programs needs it; the folder of what apt downloads is
+# that of all systems of the suite.
+within() {
+  local archives=${1%.*}.archives
+  mkdir -p "$archives"
+  unshare --mount sh -c 'mount -t proc proc "$0/proc" && mount --bind "$1" "$0/var/cache/apt/archives" && shift && exec chroot "$0" "$@"' \
+    "$1" "$archives" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
     DEBCONF_NOWARNINGS=yes LC_ALL=C sh -c "$prelude$2"
 }
 

@@ -1,7 +1,8 @@
-"""Writes what a package contains as SPDX 2.3 JSON, beside it: sbom.py PACKAGE.deb|WHEEL.whl|ARCHIVE.tar.gz ...
+"""Writes what a package contains as SPDX 2.3 JSON, beside it: sbom.py PACKAGE.deb|WHEEL.whl|CRATE.crate|ARCHIVE.tar.gz ...
 
-Of a Debian package or a wheel: its files with hashes, the packages it depends on, and what is compiled or copied into it, with the
-versions of the build machine's packages. The same package on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH.
+Writes FILE.spdx.json. Of a Debian package or a wheel: its files with hashes, the packages it depends on, and what is compiled or copied
+into it, with the versions of the build machine's packages. Of a crate, the Go module and the source: the files, and for a crate the
+packages it depends on. The same package on the same machine gives the same bytes: the time is SOURCE_DATE_EPOCH.
 """
 import datetime
 import hashlib
@@ -80,15 +81,23 @@ def dependencies(text):
     return [(match[1], match[2] or "") for match in re.finditer(r"([a-z0-9][a-z0-9.+-]*)(?: \(([^)]*)\))?(?:, |$)", text)]
 
 
+def analyzed(path, name, version, contents, **more):
+    """(the SPDX package of a file of ours, its files)."""
+    files = files_of(contents)
+    return package(name, version, "Apache-2.0", filesAnalyzed=True, packageVerificationCode=verification_code(files),
+                   packageFileName=os.path.basename(path), checksums=digest(pathlib.Path(path).read_bytes()),
+                   hasFiles=[file["SPDXID"] for file in files], supplier="Organization: Tailor", **more), files
+
+
+def purl(locator):
+    return {"externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}]}
+
+
 def describe_deb(path):
     fields = dict(re.findall(r"^(\S+): (.*)$", output("dpkg-deb", "-f", path), re.M))
-    files = files_of(unpacked_tar(output("dpkg-deb", "--fsys-tarfile", path, binary=True)))
     name, version = fields["Package"], fields["Version"]
-    ours = package(name, version, "Apache-2.0", filesAnalyzed=True, packageVerificationCode=verification_code(files),
-                   packageFileName=os.path.basename(path), checksums=digest(pathlib.Path(path).read_bytes()),
-                   hasFiles=[file["SPDXID"] for file in files], supplier="Organization: Tailor",
-                   externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                                  "referenceLocator": f"pkg:deb/debian/{name}@{version}?arch={fields['Architecture']}"}])
+    ours, files = analyzed(path, name, version, unpacked_tar(output("dpkg-deb", "--fsys-tarfile", path, binary=True)),
+                           **purl(f"pkg:deb/debian/{name}@{version}?arch={fields['Architecture']}"))
     others, relations = [], []
     for other, license, how in INSIDE[name]:
         others.append(package(other, version_of(other), license))
@@ -120,12 +129,7 @@ def describe_wheel(path):
         contents = [(name, archive.read(name)) for name in archive.namelist()]
     fields = next(data.decode() for name, data in contents if name.endswith(".dist-info/METADATA"))
     name, version = (re.search(rf"^{field}: (.*)$", fields, re.M)[1] for field in ("Name", "Version"))
-    files = files_of(contents)
-    ours = package(name, version, "Apache-2.0", filesAnalyzed=True, packageVerificationCode=verification_code(files),
-                   packageFileName=os.path.basename(path), checksums=digest(pathlib.Path(path).read_bytes()),
-                   hasFiles=[file["SPDXID"] for file in files], supplier="Organization: Tailor",
-                   externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                                  "referenceLocator": f"pkg:pypi/{name}@{version}"}])
+    ours, files = analyzed(path, name, version, contents, **purl(f"pkg:pypi/{name}@{version}"))
     others, relations = [], []
     for other, license, how in dict.fromkeys(entry for part in IN_WHEELS[name] for entry in INSIDE[part]):
         others.append(package(other, version_of(other), license))
@@ -143,17 +147,43 @@ def describe_wheel(path):
     return ours, others, files, relations
 
 
-def describe_archive(path):
-    files = files_of(unpacked_tar(pathlib.Path(path).read_bytes()))
-    name, version = re.fullmatch(r"(.+)-([0-9.]+)\.tar\.gz", os.path.basename(path)).groups()
-    ours = package(f"{name}-source", version, "Apache-2.0", filesAnalyzed=True, packageVerificationCode=verification_code(files),
-                   packageFileName=os.path.basename(path), checksums=digest(pathlib.Path(path).read_bytes()),
-                   hasFiles=[file["SPDXID"] for file in files], supplier="Organization: Tailor")
+def crate_dependencies(manifest):
+    """Names and versions in a Cargo.toml as cargo writes it into a crate."""
+    return re.findall(r"^\[dependencies\.([\w-]+)\]\nversion = \"=?([^\"]*)\"", manifest, re.M)
+
+
+def describe_crate(path):
+    contents = unpacked_tar(pathlib.Path(path).read_bytes())
+    name, version = re.fullmatch(r"(.+)-(\d+\.\d+\.\d+)\.crate", os.path.basename(path)).groups()
+    ours, files = analyzed(path, name, version, contents, **purl(f"pkg:cargo/{name}@{version}"))
+    manifest = dict(contents)[f"{name}-{version}/Cargo.toml"].decode()
+    others = [package(other, needed, "Apache-2.0") for other, needed in crate_dependencies(manifest)]
+    return ours, others, files, [(ours["SPDXID"], "DEPENDS_ON", other["SPDXID"]) for other in others]
+
+
+def describe_go_proxy(path):
+    """The module in a folder for GOPROXY=file://, MODULE/@v/VERSION.zip."""
+    module, version, archive = next((match[1], match[2], data) for name, data in unpacked_tar(pathlib.Path(path).read_bytes())
+                                    if (match := re.fullmatch(r"(?:\./)?(.+)/@v/v(.+)\.zip", name)))
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        contents = [(name, files.read(name)) for name in files.namelist()]
+    ours, files = analyzed(path, module, version, contents, **purl(f"pkg:golang/{module}@v{version}"))
     return ours, [], files, []
 
 
+def describe_source(path):
+    name, version = re.fullmatch(r"(.+)-([0-9.]+)\.tar\.gz", os.path.basename(path)).groups()
+    ours, files = analyzed(path, f"{name}-source", version, unpacked_tar(pathlib.Path(path).read_bytes()))
+    return ours, [], files, []
+
+
+# By the end of the file's name, the first that matches.
+DESCRIBE = ((r"\.deb", describe_deb), (r"\.whl", describe_wheel), (r"\.crate", describe_crate),
+            (r"tailor-go-[0-9.]+\.tar\.gz", describe_go_proxy), (r"\.tar\.gz", describe_source))
+
+
 def document(path):
-    describe = {".deb": describe_deb, ".whl": describe_wheel}.get(os.path.splitext(path)[1], describe_archive)
+    describe = next(function for end, function in DESCRIBE if re.search(f"{end}$", path))
     ours, others, files, relations = describe(path)
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     everything = {"SPDXRef-DOCUMENT": None, **{other["SPDXID"]: other for other in others}}
@@ -174,8 +204,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     for path in sys.argv[1:]:
-        out = pathlib.Path(re.sub(r"\.(deb|whl|tar\.gz)$", ".spdx.json", path))
-        out.write_text(json.dumps(document(path), indent=1) + "\n")
+        pathlib.Path(f"{path}.spdx.json").write_text(json.dumps(document(path), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -32,29 +32,17 @@ within "$developer" '
   tailor inspect mlp.tlr >inspected; head -n 3 inspected' | tee "$folder/$suite.output"
 grep -qx 'B = 2: last row 0.250 0.250 0.250 0.250' "$folder/$suite.output"
 
-note "$suite: python3-tailor; from apt install to the README's first result"
+note "$suite: from apt install to the README's first result, without downloads; python3-tailor"
 fresh "$host"
 within "$host" '
-  get python3 python3-numpy
   sed -n "/^\`\`\`python$/,/^\`\`\`$/p" README.md | grep -v "^\`" >example.py
-  seconds get ./*.deb
-  seconds python3 example.py
+  get --download-only ./*.deb
+  first_result "get ./*.deb" "python3 example.py"
   python3 try_python.py compile scale.tlr
   apt-get remove -y -qq -o Dpkg::Use-Pty=0 tailor >/dev/null
   absent sh -c "ldconfig -p | grep -e libtailor.so -e libtailor_onnx"
   python3 try_python.py run scale.tlr
   apt-get purge -y -qq -o Dpkg::Use-Pty=0 python3-tailor "tailor*" >/dev/null; absent sh -c "find /usr /etc -name \"*tailor*\" | grep ."'
-
-note "$suite: tailor-runtime alone, without Python, compiler and headers"
-fresh "$host"
-cp "$developer/root/run_artifact" "$developer/root/softmax.tlr" "$host/root/"
-within "$host" '
-  get ./tailor-runtime_*.deb
-  for program in python3 cc g++; do absent command -v $program; done
-  absent ls /usr/include/c++ 2>/dev/null
-  ldconfig -p | grep tailor
-  absent sh -c "ldconfig -p | grep -e libtailor.so -e LLVM -e absl"
-  ./run_artifact softmax.tlr 3'
 
 note "$suite: removed again without a trace"
 within "$developer" 'apt-get purge -y -qq -o Dpkg::Use-Pty=0 "tailor*" >/dev/null; absent sh -c "find /usr /etc -name \"*tailor*\" | grep ."'

@@ -24,8 +24,7 @@ within "$system" '
   python3 -m venv python
   sed -n "/^\`\`\`python$/,/^\`\`\`$/p" README.md | grep -v "^\`" >example.py
   pip() { python/bin/pip --disable-pip-version-check "$@"; }
-  seconds pip install -q --no-index --find-links wheels tailor
-  seconds python/bin/python example.py
+  first_result "pip install -q --no-index --find-links wheels tailor" "python/bin/python example.py"
   python/bin/python -m tailor --help >/dev/null
   python/bin/tailor --help >/dev/null
   python/bin/python try_python.py compile scale.tlr

@@ -4,9 +4,9 @@ PAGE has a table of wheels, | `NAME` | `manylinux_2_34`: ... |. Fails if a wheel
 or if a row has no wheel."""
 import pathlib
 import re
-import subprocess
 import sys
 
+IN_THE_OTHER_WHEEL = ["libtailor_runtime.so.1"]
 MACHINE = "_x86_64"
 
 
@@ -23,8 +23,11 @@ def names(wheel):
 
 def policy(wheel):
     """The oldest systems that a wheel serves, as auditwheel finds: manylinux_2_34_x86_64."""
-    text = subprocess.run([sys.executable, "-m", "auditwheel", "show", wheel], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', text)[1]
+    from auditwheel.wheel_abi import analyze_wheel_abi  # the rest needs no package
+    from auditwheel.wheeltools import get_wheel_architecture, get_wheel_libc
+    found = analyze_wheel_abi(get_wheel_libc(wheel.name), get_wheel_architecture(wheel.name), wheel,
+                              frozenset(IN_THE_OTHER_WHEEL), disable_isa_ext_check=False, allow_graft=False)
+    return found.overall_policy.name
 
 
 def differences(rows, wheels):

@@ -10,6 +10,7 @@ plain=$(plain_system "$suite" "$folder")
 folder=$(realpath "$folder")
 builder=$folder/$suite.builder
 [ -e "$builder/usr/bin/apt-get" ] || copy_of "$plain" "$builder"
+echo 'Dpkg::Use-Pty "0";' >"$builder/etc/apt/apt.conf.d/pty"  # none is there
 
 # The source as the archive of ./dev package has it.
 mkdir -p "$builder/root/tailor"

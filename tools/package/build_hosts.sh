@@ -36,8 +36,8 @@ cp rust/target/release/rust_encoder programs
 
 mkdir goproxy
 tar -xzf tailor-go-[0-9]*.tar.gz -C goproxy
-cp -r hosts/go go
-cd go
+cp -r hosts/go go_host  # /root/go is where Go keeps modules
+cd go_host
 export GOPROXY=file:///root/goproxy GONOSUMDB=tailor.internal GOTOOLCHAIN=local GOFLAGS=-mod=mod
 go mod edit -dropreplace tailor.internal/tailor
 seconds go build -o ../programs/go_encoder .

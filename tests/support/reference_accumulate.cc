@@ -12,7 +12,7 @@ DType AccumulatorOf(DType dtype) { return SizeOf(dtype) == 2 && IsFloat(dtype) ?
 }  // namespace
 
 void Sum::Add(const Element& x, bool multiplied) {
-  known_ = known_ && x.known();
+  known_ = known_ && x.known() && !x.overflowed;
   if (!IsFloat(dtype_)) {
     integer_ += known_ ? static_cast<__int128>(x.value) : 0;
     return;

@@ -17,6 +17,7 @@ namespace tailor::reference {
 struct Element {
   long double value = 0;
   long double error = 0;
+  bool overflowed = false;  // a product of finite factors; a sum may add it before it is rounded to infinity
   bool known() const { return !std::isinf(error); }
 };
 

@@ -154,7 +154,9 @@ Element ApplyFloat(OpKind op, DType dtype, const Element& x, const Element& y) {
     }
     if (op == OpKind::kSin || op == OpKind::kCos) error = std::min(x.error, 2.0L);
   }
-  return Rounded(dtype, value, error, roundings);
+  Element result = Rounded(dtype, value, error, roundings);
+  result.overflowed = op == OpKind::kMul && std::isfinite(value) && std::isinf(result.value);
+  return result;
 }
 
 __int128 ModuloIntegers(__int128 x, __int128 y) {

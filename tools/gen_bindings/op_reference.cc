@@ -43,6 +43,7 @@ Sums and products of floats that reductions make are formed in blocks: a chain o
 most 64 blocks to a total, at most 64 totals to the next, up to 2^24 steps. A sum of n elements is off by at most
 132 (1 + log2(n) / 6) + 150 units of roundoff of the accumulator's type, times the sum of magnitudes; on elements alike
 in sign, tests ask for 12 + 2 log2(n) on CPUs and for twice that on GPUs. Bits depend on dims alone, never on threads.
+Products may be added before they are rounded: one that overflows on its own need not make the sum infinite.
 Scans, and sums along K of dot, are chains or better: off by at most one unit for each element.
 )";
 

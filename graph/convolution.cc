@@ -204,9 +204,10 @@ Value WithBias(Formula& f, const Graph& graph, Value results, Value bias) {
   return f.Apply(OpKind::kAdd, {results, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
-// Whether windows of constant size are spread so far that many of their elements may lie in the padding, which keeps
-// the dim sizes. Their elements ("taps") are then worth a matmul each.
-bool IsWide(const Graph& graph, Value weights, const Windows& windows) {
+// Whether a convolution is computed as one matmul per window element ("tap"): its dilation is large, so that taps often
+// lie in the padding, and it has enough channels to pay for the partial results. Stride 1, "same" padding, constant
+// window sizes.
+bool IsComputedByTaps(const Graph& graph, Value weights, const Windows& windows) {
   constexpr int64_t kMostTaps = 9, kLeastChannels = 128, kLeastProduct = 1024;  // of channels and dilation
   const TensorType& type = graph.type(weights);
   const size_t spatial = type.shape.size() - 2;
@@ -244,9 +245,9 @@ absl::StatusOr<Value> TapWeights(Graph& graph, Value weights, int64_t tap, int64
                            {memory, memory->data(), count * bytes, {}});
 }
 
-// A wide convolution: the sum over its taps of convolutions with 1-element windows, each computed inside x only.
-absl::StatusOr<Value> WideConv(Formula& f, Graph& graph, Value x, Value weights, const Windows& windows,
-                               int64_t groups) {
+// The sum over the taps of convolutions with 1-element windows, each computed inside x only.
+absl::StatusOr<Value> ConvByTaps(Formula& f, Graph& graph, Value x, Value weights, const Windows& windows,
+                                 int64_t groups) {
   const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
   const size_t spatial = kernel.size() - 2;
   const int64_t taps = *ElementCount(Shape(kernel.begin() + 2, kernel.end())).constant();
@@ -294,8 +295,8 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
       return f.Finish(WithBias(f, graph, results, bias));
     }
   }
-  if (!depthwise && IsWide(graph, weights, windows)) {
-    TAILOR_ASSIGN_OR_RETURN(const Value results, WideConv(f, graph, x, weights, windows, groups));
+  if (!depthwise && IsComputedByTaps(graph, weights, windows)) {
+    TAILOR_ASSIGN_OR_RETURN(const Value results, ConvByTaps(f, graph, x, weights, windows, groups));
     return f.Finish(WithBias(f, graph, results, bias));
   }
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);

@@ -11,7 +11,7 @@ namespace {
 // Some ten microseconds of a scan; a millisecond of updates that miss the caches.
 constexpr int64_t kSteps = 1 << 14;
 
-// Two milliseconds of the largest task of a matmul: 96 rows by 256 columns.
+// 0.4 Gflop in the largest task of a matmul, 96 rows by 256 columns: four milliseconds at 100 Gflop/s.
 constexpr int64_t kDepth = 1 << 13;
 
 }  // namespace

@@ -323,7 +323,7 @@ TEST(Convolution, OfTwoAndThreePointsIsRight) {
 // x [2, 128, H, W] by weights [4, 128, 3, 2], dilated by 9 and 11 and padded to H and W.
 constexpr int64_t kDeep = 128, kDown = 9, kAcross = 11;
 
-std::string WideByFormula(const reference::Array& x, const reference::Array& weights) {
+std::string DilatedByFormula(const reference::Array& x, const reference::Array& weights) {
   const int64_t height = x.dims[2], width = x.dims[3];
   std::vector<long double> values;
   for (int64_t n = 0; n < 2; ++n) {
@@ -345,7 +345,7 @@ std::string WideByFormula(const reference::Array& x, const reference::Array& wei
   return Text(Numbers(DType::kF32, {2, 4, height, width}, values));
 }
 
-TEST(Convolution, WideOneIsASumOfMatmulsInsideItsOperand) {
+TEST(Convolution, ByTapsIsASumOfMatmulsInsideItsOperand) {
   const reference::Array weights = Counted({4, kDeep, 3, 2}, 3);
   std::vector<float> numbers;
   for (const reference::Element& element : weights.elements) numbers.push_back(static_cast<float>(element.value));
@@ -366,11 +366,11 @@ TEST(Convolution, WideOneIsASumOfMatmulsInsideItsOperand) {
     const reference::Array x = Counted({2, kDeep, height, width}, 5);
     const auto outputs = Evaluated(graph, {height, width}, {x});
     ASSERT_EQ(outputs.size(), 1u);
-    EXPECT_EQ(Text(outputs[0]), WideByFormula(x, weights)) << height << " x " << width;
+    EXPECT_EQ(Text(outputs[0]), DilatedByFormula(x, weights)) << height << " x " << width;
   }
 }
 
-TEST(Convolution, IsWideWithManyChannelsAndConstantWeightsThatKeepTheDims) {
+TEST(Convolution, IsByTapsForLargeDilationsManyChannelsAndFiniteConstantWeights) {
   const auto windows_of = [](const char* header, auto weights, Windows windows) {
     const std::string ops = OpsOf(header, [&](Graph& g) { return Conv(g, kX, weights(g), {}, windows, 1); });
     return ops.find("window") != std::string::npos;
@@ -378,18 +378,18 @@ TEST(Convolution, IsWideWithManyChannelsAndConstantWeightsThatKeepTheDims) {
   const auto constant = [](int64_t channels, float last = 1) {
     return [=](Graph& g) { return Weights(g, {4, channels, 3}, last); };
   };
-  const Windows wide{.dilations = {8}, .low = {8}, .high = {8}};
-  EXPECT_FALSE(windows_of("%x: f32[N, 128, T]", constant(128), wide));
+  const Windows dilated{.dilations = {8}, .low = {8}, .high = {8}};
+  EXPECT_FALSE(windows_of("%x: f32[N, 128, T]", constant(128), dilated));
   EXPECT_FALSE(windows_of("%x: f32[N, 512, T]", constant(512), {.dilations = {2}, .low = {4}, .high = {0}}));
-  EXPECT_TRUE(windows_of("%x: f32[N, 64, T]", constant(64), wide));
+  EXPECT_TRUE(windows_of("%x: f32[N, 64, T]", constant(64), dilated));
   EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128), {.dilations = {7}, .low = {7}, .high = {7}}));
   EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128), {.dilations = {8}, .low = {8}, .high = {7}}));
   EXPECT_TRUE(
       windows_of("%x: f32[N, 128, T]", constant(128), {.strides = {2}, .dilations = {8}, .low = {8}, .high = {8}}));
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128, infinity), wide));
+  EXPECT_TRUE(windows_of("%x: f32[N, 128, T]", constant(128, infinity), dilated));
   EXPECT_TRUE(windows_of(
-      "%x: f32[N, 128, T], %w: f32[4, 128, 3]", [](Graph&) { return kWeights; }, wide));
+      "%x: f32[N, 128, T], %w: f32[4, 128, 3]", [](Graph&) { return kWeights; }, dilated));
 }
 
 TEST(Convolution, OfOnePointWithPaddingChecksItsDilations) {

@@ -47,7 +47,7 @@ foreach(name ${rust_tests})
   add_custom_command(OUTPUT ${name}
     COMMAND ${TAILOR_RUSTC} ${flags} --test ${CMAKE_CURRENT_SOURCE_DIR}/${name}.rs
       -L ${crates} --extern tailor=${crates}/libtailor.rlib -o ${name}
-    DEPENDS ${name}.rs ${crates}/libtailor.rlib)
+    DEPENDS ${name}.rs rust_program.rs ${crates}/libtailor.rlib)
   tailor_host_test(${name} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/${name})
 endforeach()
 # On the GPU that the emulator plays.

@@ -9,6 +9,19 @@ import (
 	"tailor.internal/tailor/graph"
 )
 
+// An executor: a goroutine for each index.
+func onGoroutines(task func(int), count int) {
+	var all sync.WaitGroup
+	for i := 0; i < count; i++ {
+		all.Add(1)
+		go func(i int) {
+			defer all.Done()
+			task(i)
+		}(i)
+	}
+	all.Wait()
+}
+
 func TestRuntimesHaveAnExecutor(t *testing.T) {
 	calls, fail := 0, false
 	runtime, err := tailor.NewRuntimeWith(tailor.RuntimeOptions{Threads: 3,
@@ -16,15 +29,7 @@ func TestRuntimesHaveAnExecutor(t *testing.T) {
 			if calls++; fail {
 				panic("no executor")
 			}
-			var all sync.WaitGroup
-			for i := 0; i < count; i++ {
-				all.Add(1)
-				go func(i int) {
-					defer all.Done()
-					task(i)
-				}(i)
-			}
-			all.Wait()
+			onGoroutines(task, count)
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"tailor.internal/tailor"
@@ -483,15 +482,7 @@ func TestKernelsRunOnTheCallersExecutor(t *testing.T) {
 	own := results(nil)
 	hosts := results(func(task func(int), count int) {
 		most = count
-		var all sync.WaitGroup
-		for i := 0; i < count; i++ {
-			all.Add(1)
-			go func(i int) {
-				defer all.Done()
-				task(i)
-			}(i)
-		}
-		all.Wait()
+		onGoroutines(task, count)
 	})
 	if most != 3 {
 		t.Fatalf("%d ways", most)

@@ -191,10 +191,9 @@ class WindowLoopEmitter {
            [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
   }
 
-  // Whether registers hold what each step of a window has besides the image (a weight) until the next row of results
-  // needs it. Others are loaded again, as operands of their instructions, which fences ensure: LLVM would keep them on
-  // the stack.
-  bool KeepsFactors() const { return y_.size * x_.size <= (target_.avx512 ? 16 : 9); }
+  // Whether the weights of a window fit in registers. If not, each multiply-add loads its weight as a memory operand:
+  // fences between rows of the image keep LLVM from holding all weights at once and spilling them.
+  bool WeightsFitRegisters() const { return y_.size * x_.size <= (target_.avx512 ? 16 : 9); }
 
   // `rows` x `vectors` vectors of results, from (row, column) of the block on.
   void EmitVectors(Value* row, int rows, Value* column, int vectors, Value* mask) {
@@ -209,7 +208,8 @@ class WindowLoopEmitter {
       writer_.SetLanes(x_.result, x, lanes_, mask);
     };
     for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
-      if (!KeepsFactors()) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+      if (!WeightsFitRegisters())
+        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
       Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
       for (int64_t j = 0; j < x_.size; ++j) {
         for (int v = 0; v < vectors; ++v) {

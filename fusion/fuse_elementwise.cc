@@ -1,5 +1,8 @@
 #include "fusion/fuse_elementwise.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "fusion/node_class.h"
 
 namespace tailor {
@@ -17,6 +20,36 @@ void RefuseWholes(GroupIndex& index) {
     for (int producer : index.Producers(g)) index.Refuse(producer, g, reason);
     for (int consumer : index.Consumers(g)) index.Refuse(g, consumer, reason);
   }
+}
+
+// An expensive node is kept in memory where a reader would compute it again, as a window does. Then what follows it
+// element by element is kept in its place (AStitch section 3.2, operator-level reuse): a window reads silu(x), not x
+// and sigmoid(x). So expensive nodes first join what follows them.
+void JoinFollowers(const FusionContext& context, FusionPlan& plan) {
+  GroupIndex index(context, plan, "fuse-elementwise");
+  std::vector<const Shape*> shapes(index.size());  // of expensive nodes and what follows them; null for others
+  const auto follows = [&](int g, int producer) {
+    return shapes[producer] != nullptr && *shapes[g] == *shapes[producer];
+  };
+  for (int g = 0; g < index.size(); ++g) {
+    if (index.kind(g) != GroupKind::kLoop || index.core(g).size() != 1) continue;
+    const Node& node = context.graph.node(index.core(g).front());
+    if (ClassOf(node) != FusionClass::kElementwise) continue;
+    shapes[g] = &node.results[0].shape;
+    const std::vector<int> producers = index.Producers(g);
+    const bool joins = IsExpensive(node) || std::any_of(producers.begin(), producers.end(),
+                                                        [&](int producer) { return follows(g, producer); });
+    if (!joins) shapes[g] = nullptr;
+  }
+  for (int g = index.size() - 1; g >= 0; --g) {
+    if (shapes[g] == nullptr) continue;
+    for (int consumer : index.Consumers(g)) {
+      if (!index.empty(consumer) && shapes[consumer] != nullptr && follows(g, consumer)) {
+        index.TryMerge(g, consumer, /*explain=*/false);
+      }
+    }
+  }
+  index.Finish();
 }
 
 }  // namespace
@@ -39,6 +72,7 @@ void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins) {
 }
 
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
+  JoinFollowers(context, plan);
   GroupIndex index(context, plan, "fuse-elementwise");
   RefuseWholes(index);
   JoinLoops(index, [&](int g) { return !IsDeferredForMatmul(context.graph, index, g); });

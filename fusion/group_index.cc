@@ -128,17 +128,19 @@ bool GroupIndex::MergeMakesCycle(int a, int b) const {
   return place_[a] < place_[b] ? Reaches(a, b, b) : Reaches(b, a, a);
 }
 
-bool GroupIndex::TryMerge(int a, int b) {
+bool GroupIndex::TryMerge(int a, int b, bool explain) {
+  const auto refuse = [&](std::string reason) {
+    if (explain) Refuse(a, b, std::move(reason));
+    return false;
+  };
   CountVisits();
   const size_t count = core_[a].size() + core_[b].size();
   if (count > kMostNodes) {
-    Refuse(a, b, absl::StrCat("one kernel would have ", count, " nodes, of ", kMostNodes, " at most"));
-    return false;
+    return refuse(absl::StrCat("one kernel would have ", count, " nodes, of ", kMostNodes, " at most"));
   }
   const std::optional<std::vector<int>> reached = ReachedBetween(a, b);
   if (!reached) {
-    Refuse(a, b, "other groups lie between them and would have to run in the middle");
-    return false;
+    return refuse("other groups lie between them and would have to run in the middle");
   }
   if (ExtendLoop(context_, uses_, plan_.groups[a], plan_.groups[b])) {
     ReplaceGroups(a, std::move(plan_.groups[b]), b, {}, *reached);
@@ -148,15 +150,12 @@ bool GroupIndex::TryMerge(int a, int b) {
   std::merge(core_[a].begin(), core_[a].end(), core_[b].begin(), core_[b].end(), std::back_inserter(nodes));
   absl::StatusOr<FusionGroup> merged = FormGroup(context_, uses_, std::move(nodes));
   if (!merged.ok()) {
-    Refuse(a, b, std::string(merged.status().message()));
-    return false;
+    return refuse(std::string(merged.status().message()));
   }
   const size_t tensors = merged->inputs.size() + merged->outputs.size();
   if (tensors > context_.traits.max_kernel_tensors) {
-    Refuse(a, b,
-           absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.max_kernel_tensors,
-                        " at most"));
-    return false;
+    return refuse(absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.max_kernel_tensors,
+                               " at most"));
   }
   ReplaceGroups(a, *std::move(merged), b, {}, *reached);
   return true;

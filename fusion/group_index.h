@@ -35,8 +35,8 @@ class GroupIndex {
   // Whether joining the two would make the plan cyclic.
   bool MergeMakesCycle(int a, int b) const;
   // Merges group `b` into `a` if the result is a valid group; else records a refusal of the edge between them, if there
-  // is one.
-  bool TryMerge(int a, int b);
+  // is one and `explain`.
+  bool TryMerge(int a, int b, bool explain = true);
   // Replaces `a` and `b` by two other valid groups of the same core nodes. `second` may be empty and reads from
   // `first`. Requires !MergeMakesCycle(a, b).
   void Replace(int a, FusionGroup first, int b, FusionGroup second);

@@ -69,6 +69,30 @@ refused %e -> %y in fuse-elementwise: %e (exp) would be computed again for many 
 )");
 }
 
+// A window reads silu(x), not x and sigmoid(x); what reads sigmoid(x) with other dims does not join it.
+TEST(FuseElementwise, WhatFollowsExpensiveWorkIsKeptWithIt) {
+  EXPECT_EQ(Loops(R"(
+graph @g(%x: f32[N, C, H], %w: f32[3], %v: f32[N, C, 1]) {
+  %zero = constant 0 : f32[]
+  %s = sigmoid %x
+  %silu = mul %x, %s
+  %pad = pad %silu, %zero {low = [0, 0, 1], high = [0, 0, 1]}
+  %windows = window %pad {axes = [2], sizes = [3], strides = [1]}
+  %y = mul %windows, %w
+  %t = tanh %v
+  %half = mul %t, %t
+  %z = add %half, %x
+  return %y, %z
+})"),
+            R"(g0 loop [N, C, H] in(%x) out(%silu) { %s = sigmoid %x; %silu = mul %x, %s }
+g1 loop [N, C, H, 3] in(%w, %silu) out(%y) { %pad = pad %silu, 0; %windows = window %pad; %y = mul %windows, %w }
+g2 loop [N, C, 1] in(%v) out(%half) { %t = tanh %v; %half = mul %t, %t }
+g3 loop [N, C, H] in(%x, %half) out(%z) { %z = add %half, %x }
+refused %half -> %z in fuse-elementwise: %t (tanh) would be computed again for many readers
+refused %silu -> %pad in fuse-elementwise: %s (sigmoid) would be computed again for many readers
+)");
+}
+
 TEST(FuseElementwise, CheapWorkIsRepeated) {
   EXPECT_EQ(Loops(R"(
 graph @g(%r: f32[B, 1], %x: f32[B, S]) {

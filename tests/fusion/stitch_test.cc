@@ -141,7 +141,7 @@ refused %r -> %d in stitch: other groups lie between them and would have to run 
 refused %r -> %d in remote-stitch: other groups lie between them and would have to run in the middle
 refused %r -> %g in fuse-dot-epilogue: a matmul reads its operands from memory as they are
 refused %r -> %g in stitch: a matmul is tiled over its columns, a reduction needs whole rows
-refused %e -> %p in fuse-elementwise: outputs %e and %p have different domains: ranks 1 and 2 differ
+refused %e -> %p in fuse-elementwise: outputs %p and %h have different domains: ranks 2 and 1 differ
 refused %e -> %p in fuse-reduce: %h covers neither the domain [B | S] nor its rows
 refused %e -> %p in stitch: %h covers neither the domain [B | S] nor its rows
 refused %g1 -> %h in fuse-dot-epilogue: the matmul would write 2 results (%e, %h), and its kernel writes one

@@ -320,6 +320,27 @@ llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offse
   return FromMemory(b_, dtype, b_.CreateExtractElement(load, uint64_t{0}, "guarded.value"));
 }
 
+// The conjuncts of `predicate` that are the same in all lanes; null if there are none.
+llvm::Value* ScalarEmitter::EmitUniformPart(ExprId predicate) {
+  if (!VariesByLane(predicate)) return Emit(predicate);
+  const Expr& e = plan_.exprs[predicate];
+  if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return nullptr;
+  llvm::Value *lhs = EmitUniformPart(e.args[0]), *rhs = EmitUniformPart(e.args[1]);
+  return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted") : lhs != nullptr ? lhs : rhs;
+}
+
+// The offset of a contiguous load; without its part that is the same in all vectors of the row where the predicate
+// excludes them all. A load without lanes reads nothing, but on addresses outside of mapped memory it takes hundreds of
+// cycles.
+llvm::Value* ScalarEmitter::OffsetIfRead(const Expr& load, llvm::Value* offset) {
+  if (load.predicate < 0 || lane_axis_ < 0) return offset;
+  llvm::Value* wanted = EmitUniformPart(load.predicate);
+  if (wanted == nullptr) return offset;
+  llvm::Value* first = axes_[lane_axis_];
+  llvm::Value* row = b_.CreateSelect(wanted, b_.CreateSub(offset, first), b_.getInt64(0), "row.if_wanted");
+  return b_.CreateAdd(row, first, "offset.if_wanted");
+}
+
 llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   const Buffer& buffer = plan_.buffers[e.ref];
   if (buffer.kind == BufferKind::kLocal) return locals_.at(e.ref);
@@ -356,7 +377,8 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   }
   const bool reversed = address.pattern == Pattern::kReversed;
   if (reversed && mask) mask = b_.CreateVectorReverse(mask, "access.reversed");
-  llvm::Value* pointer = ElementPointer(e.ref, address.offset);
+  llvm::Value* pointer =
+      ElementPointer(e.ref, address.pattern == Pattern::kContiguous ? OffsetIfRead(e, address.offset) : address.offset);
   llvm::Value* zero = llvm::Constant::getNullValue(type);
   llvm::Instruction* load;
   if (address.pattern == Pattern::kScattered) {

@@ -103,6 +103,8 @@ class ScalarEmitter {
   Address EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices);
   llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
+  llvm::Value* EmitUniformPart(ExprId predicate);
+  llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset);
   // Lanes with a constant step of a few elements: loads whole vectors and selects the lanes by shuffles. `mask`: null
   // for all lanes.
   llvm::Value* EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask);

@@ -13,6 +13,7 @@ namespace {
 
 // Of the first launch of the kernel.
 std::string KernelName(const Variant& variant, const CodeSymbol& symbol) {
+  if (symbol.kernel == CodeSymbol::kMicroKernel) return "micro-kernel";
   for (const ProgramLaunch& launch : variant.launches) {
     if (launch.code != symbol.kernel) continue;
     return symbol.version < 0 ? launch.kernel : launch.kernel + " v" + std::to_string(symbol.version);

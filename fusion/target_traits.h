@@ -31,6 +31,8 @@ struct TargetTraits {
   int64_t max_attention_row = 0;
   // One thread reads and writes a row, so that a kernel's output may alias an operand.
   bool rows_in_place = true;
+  // A kernel may serve several constant dim sizes (codegen/lower/share_kernels.h): it costs little speed.
+  bool share_kernels = true;
   bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
   bool winograd = true;                // has kernels for Winograd convolutions
   // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):

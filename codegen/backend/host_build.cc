@@ -1,6 +1,7 @@
 #include "codegen/backend/host_build.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,19 +10,26 @@
 #include "llvm/IR/LLVMContext.h"
 
 namespace tailor::backend {
+namespace {
+
+constexpr size_t kSharedPerModule = 8;
+
+}  // namespace
+
 HostBuild::HostBuild(const lower::LoweredProgram& program, CpuTarget target)
     : program_(program),
       target_(std::move(target)),
       kernel_modules_(SplitIntoModules(program.kernels)),
-      dropped_(program.kernels.size()),
-      objects_(kernel_modules_.size() + 1) {}
+      dropped_(program.kernels.size()) {}
 
 absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
   bounds_ = bounds;
   for (const KernelPlan& plan : program_.kernels) {
     schedules_.push_back(ScheduleOf(plan));
     BoundVersions(bounds, schedules_.back().versions, dropped_[schedules_.size() - 1]);
+    TAILOR_RETURN_IF_ERROR(AddShared(plan, schedules_.back(), shared_));
   }
+  objects_.resize(kernel_modules_.size() + SharedModules() + 1);
   SetKernels();
   return absl::OkStatus();
 }
@@ -36,12 +44,15 @@ std::string HostBuild::SchedulesText() const {
 }
 
 absl::Status HostBuild::Emit(int number) {
-  const bool is_host = number == static_cast<int>(kernel_modules_.size());
+  const auto kernels = static_cast<int>(kernel_modules_.size());
+  const bool is_host = number == modules() - 1, is_shared = !is_host && number >= kernels;
   llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>(is_host ? "host" : "kernels", context);
+  auto module = std::make_unique<llvm::Module>(is_host ? "host" : is_shared ? "shared" : "kernels", context);
   if (is_host) {
     TAILOR_ASSIGN_OR_RETURN(host_,
                             host::EmitHostPrograms(program_.programs, kernels_, host::KernelPlace::kHost, *module));
+  } else if (is_shared) {
+    EmitShared(number - kernels, *module);
   } else {
     TAILOR_RETURN_IF_ERROR(EmitKernels(kernel_modules_[number], *module));
   }
@@ -71,12 +82,21 @@ void HostBuild::SetKernels() {
   }
 }
 
+size_t HostBuild::SharedModules() const { return (shared_.size() + kSharedPerModule - 1) / kSharedPerModule; }
+
 absl::Status HostBuild::EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const {
   BeginModule(module);
   for (int i : kernels) {
     TAILOR_RETURN_IF_ERROR(EmitKernel(program_.kernels[i], schedules_[i], kernels_[i].symbol, module));
   }
   return absl::OkStatus();
+}
+
+void HostBuild::EmitShared(size_t number, llvm::Module& module) const {
+  BeginModule(module);
+  const size_t first = number * kSharedPerModule;
+  auto function = std::next(shared_.begin(), first);
+  for (size_t i = first; i < std::min(first + kSharedPerModule, shared_.size()); ++i) (function++)->second(module);
 }
 
 absl::Status HostBuild::CompileObject(int number, std::unique_ptr<llvm::Module> module) {
@@ -99,7 +119,7 @@ std::vector<int> HostBuild::ModulesOf(const std::vector<int>& kernels) const {
     });
     if (holds) numbers.push_back(number);
   }
-  numbers.push_back(static_cast<int>(kernel_modules_.size()));
+  numbers.push_back(modules() - 1);
   return numbers;
 }
 

@@ -3,6 +3,8 @@
 #ifndef TAILOR_CODEGEN_BACKEND_HOST_BUILD_H_
 #define TAILOR_CODEGEN_BACKEND_HOST_BUILD_H_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +20,10 @@
 
 namespace tailor::backend {
 
-// One module per group of kernels; the last module is the host program.
+// Functions that kernels of a target call, by their names. Each is emitted once.
+using SharedFunctions = std::map<std::string, std::function<void(llvm::Module&)>>;
+
+// One module per group of kernels; then those of the functions that these share; the last module is the host program.
 class HostBuild : public TargetBuild {
  public:
   HostBuild(const lower::LoweredProgram& program, CpuTarget target);
@@ -39,13 +44,20 @@ class HostBuild : public TargetBuild {
   // Adds the functions `<symbol>_v<i>` of the schedule's versions to `module`. Thread-safe for distinct modules.
   virtual absl::Status EmitKernel(const KernelPlan& plan, const tailor::Schedule& schedule, const std::string& symbol,
                                   llvm::Module& module) const = 0;
+  // Adds the functions that EmitKernel's call without defining them.
+  virtual absl::Status AddShared(const KernelPlan& plan, const tailor::Schedule& schedule,
+                                 SharedFunctions& functions) const {
+    return absl::OkStatus();
+  }
   // Called for each module of kernels before its first kernel. Thread-safe for distinct modules.
   virtual void BeginModule(llvm::Module& module) const {}
   // Adds what only this backend records.
   virtual void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const {}
 
   void SetKernels();
+  size_t SharedModules() const;
   absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
+  void EmitShared(size_t number, llvm::Module& module) const;
   absl::Status CompileObject(int number, std::unique_ptr<llvm::Module> module);
   std::vector<int> ModulesOf(const std::vector<int>& kernels) const;
   absl::StatusOr<std::vector<KernelCode>> ReadCode() const;
@@ -55,9 +67,10 @@ class HostBuild : public TargetBuild {
   const CpuTarget target_;
   const std::vector<ModuleKernels> kernel_modules_;
   CodeBounds bounds_;
-  std::vector<tailor::Schedule> schedules_;                   // by kernel
-  std::vector<DroppedVersions> dropped_;                      // by kernel
-  std::vector<host::EmittedKernel> kernels_;                  // by kernel
+  std::vector<tailor::Schedule> schedules_;   // by kernel
+  std::vector<DroppedVersions> dropped_;      // by kernel
+  std::vector<host::EmittedKernel> kernels_;  // by kernel
+  SharedFunctions shared_;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
   host::HostEmission host_;
 };

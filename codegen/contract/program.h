@@ -118,9 +118,11 @@ struct ProgramCustomCall {
 
 // A function in a variant's image, for profilers.
 struct CodeSymbol {
-  uint64_t offset = 0;   // in the image; the function ends before the next one's
-  int32_t kernel = -1;   // index into Variant::kernel_bytes; -1: a function of the host program
-  int32_t version = -1;  // of the kernel; -1: a function of several versions
+  static constexpr int32_t kHostProgram = -1, kMicroKernel = -2;  // no single kernel's: values of `kernel`
+
+  uint64_t offset = 0;            // in the image; the function ends before the next one's
+  int32_t kernel = kHostProgram;  // or an index into Variant::kernel_bytes
+  int32_t version = -1;           // of the kernel; -1: a function of several versions
 
   friend bool operator==(const CodeSymbol&, const CodeSymbol&) = default;
 };
@@ -138,7 +140,7 @@ struct Variant {
   uint64_t api_size = 0;         // least bytes of RtApi; context_size: of RtContext
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
-  std::vector<uint64_t> kernel_bytes;       // machine code bytes of each distinct kernel, all versions
+  std::vector<uint64_t> kernel_bytes;       // machine code bytes of each distinct kernel, without micro-kernels
   CostProfile costs;                        // RtContext::costs, unless the host sets another
   std::vector<MachineCosts> machine_costs;  // overrides `costs` on these CPU families
   // Device variants: tensors and workspace are in device memory. The device uses the first of these images that it

@@ -3,6 +3,7 @@
 #include "codegen/cpu/chain/emit_chain.h"
 #include "codegen/cpu/conv/emit_winograd.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/schedule/schedule_chain.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
@@ -24,6 +25,20 @@ absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const E
   if (!plan.IsContraction()) return EmitLoops(plan, schedule, target, name, module);
   const bool winograd = schedule.tile.winograd_tiles > 0;
   return (winograd ? gemm::EmitWinograd : gemm::EmitContraction)(plan, schedule, target, name, module);
+}
+
+absl::StatusOr<std::vector<gemm::MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule) {
+  std::vector<gemm::MicroKernel> kernels;
+  if (plan.IsChain()) {
+    for (size_t i = 0; i < plan.links().size(); ++i) {
+      TAILOR_ASSIGN_OR_RETURN(const auto of_link, MicroKernelsOf(plan.links()[i].plan, schedule.links[i]));
+      kernels.insert(kernels.end(), of_link.begin(), of_link.end());
+    }
+    return kernels;
+  }
+  if (!plan.IsContraction()) return kernels;
+  if (schedule.tile.winograd_tiles > 0) return gemm::WinogradMicroKernels(plan, schedule);
+  return gemm::MicroKernelsOf(plan, schedule);
 }
 
 }  // namespace tailor::cpu

@@ -4,8 +4,10 @@
 #define TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 
 #include <string>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/ir/emit_target.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/schedule.h"
@@ -20,6 +22,10 @@ Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits);
 // KernelFn signature (exec/host_abi.h).
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
+
+// The micro-kernels that EmitOnCpu's functions call, all of which EmitMicroKernel (codegen/cpu/gemm) defines, in this
+// or another module of the image.
+absl::StatusOr<std::vector<gemm::MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
 }  // namespace tailor::cpu
 

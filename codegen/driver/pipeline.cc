@@ -208,8 +208,12 @@ absl::Status Pipeline::EmitAndLink(size_t backend) {
   while (!unfinished.empty()) {
     TAILOR_RETURN_IF_ERROR(DumpSchedules(backend, unfinished));
     std::vector<std::pair<size_t, int>> jobs;  // build, module
-    for (size_t i : unfinished) {
-      for (int module : modules[i]) jobs.emplace_back(i, module);
+    for (const bool last : {true, false}) {  // a host program, the last module, takes longest
+      for (size_t i : unfinished) {
+        for (int module : modules[i]) {
+          if ((module == modules[i].back()) == last) jobs.emplace_back(i, module);
+        }
+      }
     }
     constexpr double kEmission = 0.75;  // share of the work
     TAILOR_RETURN_IF_ERROR(RunJobs(

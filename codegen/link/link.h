@@ -22,7 +22,7 @@ struct ModuleText {
   std::string assembly;
 };
 
-// Attribute of a function that runs once per distinct shape. If it has a block of more than 3000 instructions, code
+// Attribute of a function that runs once per distinct shape. If it has a block of more than 400 instructions, code
 // generation does not optimize it: LLVM's schedulers take quadratic time.
 inline constexpr char kOncePerShape[] = "tailor-once-per-shape";
 

@@ -9,11 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analysis/shape_facts.h"
+#include "codegen/jobs/job_pool.h"
 #include "codegen/lower/keep_joined_chains.h"
 #include "codegen/lower/lower_graph.h"
 #include "codegen/lower/lower_program.h"
 #include "codegen/lower/lowered_program.h"
 #include "codegen/lower/alias_buffers.h"
+#include "codegen/lower/share_kernels.h"
 #include "codegen/plan/verify_kernel_plan.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/propagate_facts.h"
@@ -88,6 +90,13 @@ class GraphLowering {
     TAILOR_RETURN_IF_ERROR(
         Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
+    if (traits_.share_kernels) {
+      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "share-kernels"));
+      TAILOR_RETURN_IF_ERROR(RunJob([&] {  // printing long expressions recurses deeply
+        ShareKernels(tables_.program);
+        return absl::OkStatus();
+      }));
+    }
     TAILOR_RETURN_IF_ERROR(at_pass_("lower", "verify-kernels"));
     for (const KernelPlan& plan : tables_.program.kernels) TAILOR_RETURN_IF_ERROR(VerifyKernelPlan(plan));
     EndPass();

@@ -179,6 +179,12 @@ DimSize KernelPlan::AddDim(const DimSlot& slot) {
   return DimSize{.slot = static_cast<int32_t>(dims.size()) - 1};
 }
 
+void KernelPlan::ReplaceConstant(ExprId id, int32_t slot) {
+  interned_.erase(KeyOf(exprs[id]));
+  exprs[id].dim_size = {.slot = slot};
+  interned_.emplace(KeyOf(exprs[id]), id);
+}
+
 DType ImpliedType(const KernelPlan& plan, const Expr& op) {
   const auto operand = [&](size_t i) { return i < op.args.size() ? plan.exprs[op.args[i]].dtype : DType::kInvalid; };
   switch (InfoOf(op.op).dtype) {

@@ -172,6 +172,8 @@ struct KernelPlan {
   // size. An index may thus exceed its own dim. Not for staging buffers: they hold only elements within their dims.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   DimSize AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
+  // Makes the constant kDimSize `id` the value of `slot`, which no other expression is.
+  void ReplaceConstant(ExprId id, int32_t slot);
 
   std::string ExprText(ExprId id) const;
   // The kernel's identity: everything except `name` and the slots' DimExprs.

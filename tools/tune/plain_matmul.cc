@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/link/link.h"
@@ -91,7 +92,12 @@ std::unique_ptr<llvm::MemoryBuffer> CompilePlainMatmul(const KernelPlan& plan, c
   schedule.tile = tile;
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(name, context);
-  ThrowUnless(gemm::EmitContraction(plan, schedule, EmitTarget::Of(target.traits), name, *module));
+  const EmitTarget emit = EmitTarget::Of(target.traits);
+  ThrowUnless(gemm::EmitContraction(plan, schedule, emit, name, *module));
+  for (const gemm::MicroKernel& kernel : Value(gemm::MicroKernelsOf(plan, schedule))) {
+    gemm::EmitMicroKernel(kernel, emit, *module);
+    module->getFunction(NameOf(kernel))->setLinkage(llvm::GlobalValue::InternalLinkage);  // other objects have their own
+  }
   return Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target))));
 }
 

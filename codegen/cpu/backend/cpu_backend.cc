@@ -29,6 +29,17 @@ class CpuBuild final : public backend::HostBuild {
     return EmitOnCpu(plan, schedule, EmitTarget::Of(target().traits), symbol, module);
   }
 
+  absl::Status AddShared(const KernelPlan& plan, const tailor::Schedule& schedule,
+                         backend::SharedFunctions& functions) const override {
+    TAILOR_ASSIGN_OR_RETURN(const auto micro_kernels, MicroKernelsOf(plan, schedule));
+    for (const gemm::MicroKernel& kernel : micro_kernels) {
+      functions.try_emplace(NameOf(kernel), [this, kernel](llvm::Module& module) {
+        gemm::EmitMicroKernel(kernel, EmitTarget::Of(target().traits), module);
+      });
+    }
+    return absl::OkStatus();
+  }
+
   void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const override {
     const bool chooses = std::any_of(schedules.begin(), schedules.end(),
                                      [](const tailor::Schedule& schedule) { return schedule.tile.chooses; });

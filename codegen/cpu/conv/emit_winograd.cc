@@ -8,6 +8,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/conv/winograd.h"
@@ -39,21 +40,8 @@ class WinogradEmitter {
         pieces_(kPanelColumns / schedule.lanes),
         scratch_(ScratchOfWinograd(plan, contraction, schedule.tile)),
         element_(b_.getFloatTy()),
-        lanes_(llvm::FixedVectorType::get(element_, schedule.lanes)) {}
-
-  void EmitMicroKernels(const std::string& name) {
-    MicroKernel kernel;
-    kernel.lanes = schedule_.lanes;
-    kernel.unit_depth_stride = false;
-    kernel.fetch_ahead = true;
-    const DimSizeRange tiles{.max = tile_.winograd_tiles, .divisor = 1, .fixed = false};
-    for (const auto& [rows, panels] :
-         ReachableTiles(tiles, RangeOfDimSize(plan_, plan_.axes[c_.n].dim_size), tile_, pieces_)) {
-      kernel.rows = rows;
-      kernel.panels = panels;
-      micro_kernels_.Add(kernel, target_, name, module_);
-    }
-  }
+        lanes_(llvm::FixedVectorType::get(element_, schedule.lanes)),
+        micro_kernels_(WinogradMicroKernels(plan, schedule)) {}
 
   void EmitFunction(const std::string& name) {
     frame_ = OpenKernelFunction(b_, module_, plan_, KernelSignature::OnHost(plan_, schedule_), name);
@@ -237,11 +225,11 @@ class WinogradEmitter {
     Value* products = At(Scratch(scratch_.products), Times(point, scratch_.product_stride));
     EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
       Value* row = rows_.Start(b_, index);
-      micro_kernels_.EmitCall(b_, rows_.Size(b_, index), groups_.Size(b_, group),
-                              {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
-                               At(products, b_.CreateMul(row, width)), b_.getFalse(),
-                               b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
-                               Times(panel_stride_, SizeOf(DType::kF32)), step});
+      EmitMicroKernelCall(b_, micro_kernels_, rows_.Size(b_, index), groups_.Size(b_, group),
+                          {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
+                           At(products, b_.CreateMul(row, width)), b_.getFalse(),
+                           b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
+                           Times(panel_stride_, SizeOf(DType::kF32)), step});
     });
   }
 
@@ -310,7 +298,7 @@ class WinogradEmitter {
   const WinogradScratch scratch_;
   llvm::Type* element_;
   llvm::Type* lanes_;
-  MicroKernels micro_kernels_;
+  const std::vector<MicroKernel> micro_kernels_;
 
   // Values of the function being emitted.
   KernelFrame frame_;
@@ -326,11 +314,22 @@ class WinogradEmitter {
 
 }  // namespace
 
+std::vector<MicroKernel> WinogradMicroKernels(const KernelPlan& plan, const Schedule& schedule) {
+  const ContractionTile& tile = schedule.tile;
+  const DimSizeRange tiles{.max = tile.winograd_tiles, .divisor = 1, .fixed = false};
+  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[ContractionOf(plan).n].dim_size);
+  std::vector<MicroKernel> kernels;
+  for (const auto& [rows, panels] : ReachableTiles(tiles, n, tile, kPanelColumns / schedule.lanes)) {
+    kernels.push_back(
+        {.rows = rows, .panels = panels, .lanes = schedule.lanes, .unit_depth_stride = false, .fetch_ahead = true});
+  }
+  return kernels;
+}
+
 absl::Status EmitWinograd(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                           const std::string& name, llvm::Module& module) {
   const Contraction contraction = ContractionOf(plan);
   WinogradEmitter emitter(plan, contraction, schedule, target, module);
-  emitter.EmitMicroKernels(name);
   for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/cost_profile.h"
@@ -16,7 +17,6 @@
 #include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/even_tiling.h"
-#include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
@@ -43,24 +43,10 @@ class ContractionEmitter {
         pieces_(kPanelColumns / schedule.lanes) {}
 
   // Shared by all versions: strides, and the micro-kernels that some dim sizes need.
-  absl::Status Prepare(const std::string& name) {
+  absl::Status Prepare() {
     TAILOR_ASSIGN_OR_RETURN(lhs_form_, FormOfLhs(plan_, c_));
-    MicroKernel kernel;
-    kernel.lanes = kPanelColumns / pieces_;
-    kernel.lhs = plan_.buffers[c_.lhs.ref].dtype;
-    kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
-    kernel.accumulate = c_.accumulate;
-    kernel.unit_depth_stride = lhs_form_.unit_depth_stride;
-    kernel.tables = lhs_form_.tables;
-    kernel.odd_depth = RangeOf(c_.k).fixed ? RangeOf(c_.k).max % 2 != 0 : RangeOf(c_.k).divisor % 2 != 0;
-    const DimSizeRange m = RangeOf(c_.m), n = RangeOf(c_.n);
-    for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
-      kernel.rows = rows;
-      kernel.panels = panels;
-      kernel.fetch_ahead = TilePrefetch::InMicroKernels(plan_, c_, tile_, rows);
-      micro_kernels_.Add(kernel, target_, name, module_);
-      KeepSums(rows, panels);
-    }
+    micro_kernels_ = MicroKernelsOf(plan_, c_, schedule_, lhs_form_);
+    for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     if (KeepsRowSums()) {
       KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : tile_.panels);
@@ -268,7 +254,7 @@ class ContractionEmitter {
         tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
       fetches_->EmitForEpilogue(tile, task_, done);
-      EmitMicroKernelCall(tile, k);
+      EmitTile(tile, k);
       if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
     if (!AlongRows()) return;
@@ -278,7 +264,7 @@ class ContractionEmitter {
     EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
-  void EmitMicroKernelCall(const MatmulTile& tile, Value* k) {
+  void EmitTile(const MatmulTile& tile, Value* k) {
     Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, rhs_.stride), b_.CreateMul(k, I64(kPanelColumns)));
     Value* depth = EmitDepth(k);
     Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_.address, rhs_offset, "rhs.tile");
@@ -287,7 +273,7 @@ class ContractionEmitter {
     Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   rhs,
                           rhs_.stride,   depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
-    micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
+    EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, arguments);
   }
 
   KernelPlan plan_;  // a copy: strides are added as expressions
@@ -300,7 +286,7 @@ class ContractionEmitter {
   const int pieces_;  // registers per 16 sums
 
   LhsForm lhs_form_;
-  MicroKernels micro_kernels_;
+  std::vector<MicroKernel> micro_kernels_;
   int64_t tile_sums_ = kPanelColumns;
   bool depth_blocks_ = false;  // K may be longer than one part, tile.depth
 
@@ -328,7 +314,7 @@ absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, c
                              const std::string& name, llvm::Module& module) {
   const Contraction contraction = ContractionOf(plan);
   ContractionEmitter emitter(plan, contraction, schedule, target, module);
-  if (absl::Status status = emitter.Prepare(name); !status.ok()) return status;
+  if (absl::Status status = emitter.Prepare(); !status.ok()) return status;
   for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
   return absl::OkStatus();
 }

@@ -12,7 +12,8 @@
 
 namespace tailor::gemm {
 
-// Adds one function per version to `module`, named `<name>_v<i>`, with the KernelFn signature (exec/host_abi.h).
+// Adds one function per version to `module`, named `<name>_v<i>`, with the KernelFn signature (exec/host_abi.h). They
+// call MicroKernelsOf(plan, schedule), which are not defined here.
 // Requires plan.IsContraction(), and a schedule without Winograd tiles (codegen/cpu/conv).
 absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                              const std::string& name, llvm::Module& module);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/cpu/gemm/fetch_line.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "llvm/IR/Intrinsics.h"
@@ -34,18 +35,10 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 }
 
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
-llvm::Function* DeclareMicroKernel(bool tables, bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::Type* ptr = llvm::PointerType::getUnqual(context);
-  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  llvm::Type* place = tables ? ptr : i64;
-  llvm::Type* parameters[] = {ptr, place, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
-  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
-  function->addFnAttr(llvm::Attribute::NoInline);
+void NameArguments(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
-                                tables ? "row_offsets" : "row_stride",
-                                tables ? "depth_offsets" : "depth_stride",
+                                kernel.tables ? "row_offsets" : "row_stride",
+                                kernel.tables ? "depth_offsets" : "depth_stride",
                                 "rhs",
                                 "panel_stride",
                                 "depth",
@@ -54,12 +47,11 @@ llvm::Function* DeclareMicroKernel(bool tables, bool ordered_reads, llvm::String
                                 "ahead",
                                 "ahead_stride",
                                 "ahead_step"};
-  for (llvm::Argument& argument : function->args()) {
+  for (llvm::Argument& argument : function.args()) {
     argument.setName(kNames[argument.getArgNo()]);
     const bool alone = argument.getArgNo() != kAhead && argument.getType()->isPointerTy();
     if (alone && !ordered_reads) argument.addAttr(llvm::Attribute::NoAlias);
   }
-  return function;
 }
 
 class MicroKernelEmitter {
@@ -370,16 +362,42 @@ class MicroKernelEmitter {
 
 }  // namespace
 
-llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
-                                llvm::Module& module) {
-  llvm::Function* function = DeclareMicroKernel(kernel.tables, ReadsWordsTwice(kernel, target), name, module);
+std::string NameOf(const MicroKernel& kernel) {
+  std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
+                                  "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
+  if (kernel.tables) {
+    name += "_tables";
+  } else if (!kernel.unit_depth_stride) {
+    name += "_strided";
+  }
+  if (!kernel.odd_depth) name += "_even";
+  if (kernel.fetch_ahead) name += "_ahead";
+  return name;
+}
+
+llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& module) {
+  const std::string name = NameOf(kernel);
+  if (llvm::Function* declared = module.getFunction(name)) return declared;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* ptr = llvm::PointerType::getUnqual(context);
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type* place = kernel.tables ? ptr : i64;
+  llvm::Type* parameters[] = {ptr, place, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  return function;
+}
+
+void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
+  llvm::Function* function = DeclareMicroKernel(kernel, module);
+  NameArguments(kernel, ReadsWordsTwice(kernel, target), *function);
   const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
   if (tiles) {
     EmitTileKernel(kernel, function);
   } else {
     MicroKernelEmitter(kernel, target, function).Emit();
   }
-  return function;
 }
 
 }  // namespace tailor::gemm

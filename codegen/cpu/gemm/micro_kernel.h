@@ -7,6 +7,9 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 
+#include <compare>
+#include <string>
+
 #include "codegen/contract/panels.h"
 #include "codegen/scalar/scalar_ops.h"
 #include "graph/dtype.h"
@@ -16,6 +19,8 @@
 namespace tailor::gemm {
 
 struct MicroKernel {
+  friend auto operator<=>(const MicroKernel&, const MicroKernel&) = default;
+
   int rows = 1;
   int panels = 1;
   int lanes = 16;  // of one register: 4, 8 or 16
@@ -28,7 +33,13 @@ struct MicroKernel {
   bool fetch_ahead = false;        // see below
 };
 
-// Adds to `module` the internal function
+// The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead".
+std::string NameOf(const MicroKernel& kernel);
+
+// Adds to `module` a declaration of the function, unless it has one.
+llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& module);
+
+// Adds to `module` the function
 //   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16] (to zeros if `resume` is
@@ -40,8 +51,8 @@ struct MicroKernel {
 // bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per
 // panel keeps a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds
 // of the speed. Where bf16 is converted no register is left for it, and nothing is prefetched.
-llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
-                                llvm::Module& module);
+// Kernels call it from other modules: one definition serves all matmuls of a target.
+void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module);
 
 }  // namespace tailor::gemm
 

@@ -1,30 +1,63 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
-#include "absl/strings/str_cat.h"
+#include "codegen/cpu/gemm/tile_prefetch.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
+#include "codegen/plan/plan_queries.h"
+#include "graph/status_macros.h"
 
 namespace tailor::gemm {
 
-void MicroKernels::Add(const MicroKernel& kernel, const EmitTarget& target, const std::string& name,
-                       llvm::Module& module) {
-  functions_[{kernel.rows, kernel.panels}] =
-      EmitMicroKernel(kernel, target, absl::StrCat(name, "_", kernel.rows, "x", kernel.panels), module);
+std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contraction& contraction,
+                                        const Schedule& schedule, const LhsForm& form) {
+  const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
+  const DimSizeRange m = range_of(contraction.m), n = range_of(contraction.n), k = range_of(contraction.k);
+  MicroKernel kernel{.lanes = schedule.lanes,
+                     .lhs = plan.buffers[contraction.lhs.ref].dtype,
+                     .rhs = plan.buffers[contraction.rhs.ref].dtype,
+                     .accumulate = contraction.accumulate,
+                     .unit_depth_stride = form.unit_depth_stride,
+                     .tables = form.tables};
+  if (PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16)
+    kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
+  std::vector<MicroKernel> kernels;
+  for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kPanelColumns / schedule.lanes)) {
+    kernel.rows = rows;
+    kernel.panels = panels;
+    kernel.fetch_ahead = TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
+    kernels.push_back(kernel);
+  }
+  return kernels;
 }
 
-void MicroKernels::EmitCall(llvm::IRBuilderBase& b, llvm::Value* rows, llvm::Value* panels,
-                            llvm::ArrayRef<llvm::Value*> arguments) const {
+absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule) {
+  KernelPlan copy = plan;  // the form adds expressions
+  const Contraction contraction = ContractionOf(copy);
+  TAILOR_ASSIGN_OR_RETURN(const LhsForm form, FormOfLhs(copy, contraction));
+  return MicroKernelsOf(copy, contraction, schedule, form);
+}
+
+void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
+                         llvm::Value* panels, llvm::ArrayRef<llvm::Value*> arguments) {
   constexpr int kKeyRows = 16;
+  if (kernels.empty()) return;  // a fixed dim size is 0: there are no tiles
   llvm::Value* key = b.CreateAdd(b.CreateMul(rows, b.getInt64(kKeyRows)), panels, "shape");
   llvm::Function* function = b.GetInsertBlock()->getParent();
-  auto* after = llvm::BasicBlock::Create(b.getContext(), "tiled", function);
+  llvm::FunctionType* type = DeclareMicroKernel(kernels[0], *function->getParent())->getFunctionType();
+  auto* found = llvm::BasicBlock::Create(b.getContext(), "tile", function);
   auto* never = llvm::BasicBlock::Create(b.getContext(), "no.such.tile", function);
-  llvm::SwitchInst* choice = b.CreateSwitch(key, never, functions_.size());
-  for (const auto& [shape, micro_kernel] : functions_) {
-    auto* block = llvm::BasicBlock::Create(b.getContext(), micro_kernel->getName(), function);
-    choice->addCase(b.getInt64(shape.first * kKeyRows + shape.second), block);
-    b.SetInsertPoint(block);
-    b.CreateCall(micro_kernel, arguments);
-    b.CreateBr(after);
+  llvm::SwitchInst* choice = b.CreateSwitch(key, never, kernels.size());
+  b.SetInsertPoint(found);
+  llvm::PHINode* callee = b.CreatePHI(b.getPtrTy(), kernels.size(), "micro.kernel");
+  for (const MicroKernel& kernel : kernels) {
+    llvm::Function* micro_kernel = DeclareMicroKernel(kernel, *function->getParent());
+    auto* block = llvm::BasicBlock::Create(b.getContext(), micro_kernel->getName(), function, found);
+    choice->addCase(b.getInt64(kernel.rows * kKeyRows + kernel.panels), block);
+    callee->addIncoming(micro_kernel, block);
+    llvm::BranchInst::Create(found, block);
   }
+  b.CreateCall(type, callee, arguments);
+  auto* after = llvm::BasicBlock::Create(b.getContext(), "tiled", function);
+  b.CreateBr(after);
   b.SetInsertPoint(never);
   b.CreateUnreachable();
   b.SetInsertPoint(after);

@@ -1,27 +1,27 @@
-// The micro-kernels of one matmul by the shape of their tile, and the call of the one that a tile needs.
+// The micro-kernels that one matmul needs, and the call of the one that a tile needs.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNELS_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNELS_H_
 
-#include <map>
-#include <string>
-#include <utility>
+#include <vector>
 
+#include "absl/types/span.h"
+#include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/schedule.h"
 
 namespace tailor::gemm {
 
-class MicroKernels {
- public:
-  // Adds the function for a tile of kernel.rows x kernel.panels to `module`.
-  void Add(const MicroKernel& kernel, const EmitTarget& target, const std::string& name, llvm::Module& module);
+// Of a matmul without Winograd tiles, whose lhs has the form `form`.
+std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contraction& contraction,
+                                        const Schedule& schedule, const LhsForm& form);
+// The same; INTERNAL if FormOfLhs is.
+absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
-  // Calls the micro-kernel of `rows` x `panels` (i64), which must have been added, with EmitMicroKernel's arguments.
-  void EmitCall(llvm::IRBuilderBase& b, llvm::Value* rows, llvm::Value* panels,
-                llvm::ArrayRef<llvm::Value*> arguments) const;
-
- private:
-  std::map<std::pair<int, int>, llvm::Function*> functions_;  // by rows and panels
-};
+// Calls the one of `kernels` whose shape is `rows` x `panels` (i64), with EmitMicroKernel's arguments; one has it.
+// Declares all of them.
+void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
+                         llvm::Value* panels, llvm::ArrayRef<llvm::Value*> arguments);
 
 }  // namespace tailor::gemm
 

@@ -22,7 +22,7 @@ bool TilePrefetch::InMicroKernels(const KernelPlan& plan, const Contraction& con
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange n = range_of(contraction.n), k = range_of(contraction.k);
   const DType dtype = plan.buffers[contraction.rhs.ref].dtype;
-  if (n.fixed && k.fixed && k.max * n.max < kSmall / SizeOf(dtype)) return false;
+  if (n.max == 0 || k.max <= (kSmall / SizeOf(dtype) - 1) / n.max) return false;
   return rows < tile.rows || dtype == contraction.accumulate;
 }
 

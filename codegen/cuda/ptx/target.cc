@@ -31,6 +31,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.row_blocks = false;
   target.traits.max_attention_row = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
   target.traits.rows_in_place = false;    // the threads of a row read what other threads write
+  target.traits.share_kernels = false;    // constant strides matter more there than the time of compiling
   target.traits.free_index_arithmetic = true;
   target.traits.winograd = false;
   target.traits.device_panels = true;  // warps multiply panels as stored

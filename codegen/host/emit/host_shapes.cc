@@ -125,14 +125,18 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
-// Sets the tiling, and the tasks and chunk size that it implies. Launches of one kernel share the code.
+// Sets the tiling, and the tasks and chunk size that it implies. Kernels with equal tiles share the code.
 void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
-  const std::string name = absl::StrCat(kernel.symbol, "_tiling");
+  const Schedule& schedule = *kernel.on_host().schedule;
+  const auto first = std::find_if(kernels_.begin(), kernels_.end(), [&](const EmittedKernel& other) {
+    const Schedule& others = *other.on_host().schedule;
+    return others.lanes == schedule.lanes && others.tile == schedule.tile;
+  });
+  const std::string name = absl::StrCat(first->symbol, "_tiling");
   llvm::Module& module = *f_.function()->getParent();
   llvm::Function* choice = module.getFunction(name);
   if (choice == nullptr) {
-    choice = gemm::EmitTilingChoice(kernel.on_host().schedule->tile, kPanelColumns / kernel.on_host().schedule->lanes,
-                                    name, module);
+    choice = gemm::EmitTilingChoice(schedule.tile, kPanelColumns / schedule.lanes, name, module);
   }
   const size_t axes = kernel.plan->axes.size();
   const auto dim_size = [&](size_t axis) -> llvm::Value* {

@@ -90,7 +90,7 @@ declare i64 @llvm.umax.i64(i64, i64)
 // The back end's schedulers take quadratic time for a block.
 TEST(CompileModule, LongBlocksThatRunOncePerShapeAreNotOptimized) {
   for (const auto& [stores, attribute, optimized] :
-       {std::tuple(4000, kOncePerShape, false), {2000, kOncePerShape, true}, {4000, "other", true}}) {
+       {std::tuple(600, kOncePerShape, false), {300, kOncePerShape, true}, {600, "other", true}}) {
     std::string ir = "define void @f(ptr %p, i64 %x) \"" + std::string(attribute) + "\" {\n";
     for (int i = 0; i < stores / 2; ++i) {
       ir += absl::StrCat("  %q", i, " = getelementptr i64, ptr %p, i64 ", i, "\n  store i64 %x, ptr %q", i, "\n");

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/plan/long_tasks.h"
@@ -36,6 +37,9 @@ Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::v
   const EmitTarget emit = EmitTarget::Of(target.traits);
   absl::Status emitted = EmitContraction(plan_, schedule_, emit, "matmul", *module);
   EXPECT_TRUE(emitted.ok()) << emitted;
+  const auto micro_kernels = MicroKernelsOf(plan_, schedule_);
+  EXPECT_TRUE(micro_kernels.ok()) << micro_kernels.status();
+  for (const MicroKernel& kernel : *micro_kernels) EmitMicroKernel(kernel, emit, *module);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompileIr(std::move(module), target));
   auto image = LinkImage(std::move(objects), {"matmul_v0"});

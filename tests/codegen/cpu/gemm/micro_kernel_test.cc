@@ -74,12 +74,12 @@ std::vector<std::string> DepthLoop(const MicroKernel& kernel, const CpuTarget& t
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("micro", context);
   const EmitTarget emit = EmitTarget::Of(target.traits);
-  EmitMicroKernel(kernel, emit, "micro", *module)->setLinkage(llvm::Function::ExternalLinkage);
+  EmitMicroKernel(kernel, emit, *module);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompileIr(std::move(module), target));
-  auto image = LinkImage(std::move(objects), {"micro"});
+  auto image = LinkImage(std::move(objects), {NameOf(kernel)});
   EXPECT_TRUE(image.ok()) << image.status();
-  return LoopOf(Disassemble(*image, image->symbols.at("micro")), name);
+  return LoopOf(Disassemble(*image, image->symbols.at(NameOf(kernel))), name);
 }
 
 bool OnStack(const std::string& text) {

@@ -1,0 +1,262 @@
+#include "codegen/lower/share_kernels.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor::lower {
+namespace {
+
+constexpr int64_t kLeast = 16;  // smaller sizes decide on lanes and unrolling
+
+// The value of slot `slot`, which differs between launches: equal to no other slot's.
+DimExpr UnknownValue(size_t slot) {
+  constexpr SymbolId kNoSymbolOfAGraph = 1 << 24;
+  return DimExpr::Symbol(kNoSymbolOfAGraph + static_cast<SymbolId>(slot));
+}
+
+// A constant that may become a slot: an axis' dim size, the buffer dims that the axis indexes and that have its size,
+// and the constant in expressions if it is no other axis' size; or, without an axis, buffer dims of equal size that no
+// such axis indexes.
+struct Parameter {
+  int axis = -1;
+  int64_t size = 0;
+  std::vector<std::pair<int, int>> dims;  // buffer, dim
+  ExprId constant = -1;
+};
+
+class Parameters {
+ public:
+  explicit Parameters(const KernelPlan& plan) : plan_(plan), dims_(plan.axes.size()) {
+    for (size_t axis = 0; axis < plan.axes.size(); ++axis) {
+      const DimSize& size = plan.axes[axis].dim_size;
+      possible_.push_back(size.is_constant() && size.constant >= kLeast);
+    }
+    for (const Expr& e : plan.exprs) {
+      if (e.kind == ExprKind::kLoad) {
+        VisitIndices(e.ref, e.args);
+        Exclude({e.predicate});
+      } else {
+        Exclude(e.args);
+        Exclude({e.predicate});
+      }
+    }
+    for (const Stage& stage : plan.stages) {
+      for (const Statement& statement : stage.statements) {
+        VisitIndices(statement.buffer, statement.indices);
+        Exclude({statement.value});
+      }
+    }
+  }
+
+  std::vector<Parameter> Found() const {
+    std::vector<Parameter> found;
+    for (size_t axis = 0; axis < possible_.size(); ++axis) {
+      if (!possible_[axis] || IsTransposed(static_cast<int>(axis))) continue;
+      Parameter parameter{.axis = static_cast<int>(axis), .size = plan_.axes[axis].dim_size.constant};
+      for (const auto& dim : dims_[axis]) {
+        const DimSize& size = plan_.buffers[dim.first].dims[dim.second];
+        if (size.is_constant() && size.constant == parameter.size) parameter.dims.push_back(dim);
+      }
+      found.push_back(std::move(parameter));
+    }
+    AddConstants(found);
+    AddOtherDims(found);
+    return found;
+  }
+
+ private:
+  // Whether the dim is the innermost of several.
+  bool SetsStrides(int buffer, int dim) const {
+    return !HasDimsInside(buffer, dim) && HasElements(plan_.buffers[buffer].dims, 0, dim);
+  }
+  bool HasDimsInside(int buffer, int dim) const {
+    const std::vector<DimSize>& dims = plan_.buffers[buffer].dims;
+    return HasElements(dims, dim + 1, static_cast<int>(dims.size()));
+  }
+  static bool HasElements(const std::vector<DimSize>& dims, int first, int end) {
+    return std::any_of(dims.begin() + first, dims.begin() + end,
+                       [](const DimSize& size) { return !(size == DimSize{.constant = 1}); });
+  }
+
+  // Whether a loop kernel reads one buffer along the axis and another across it: vectors along other axes then have its
+  // size as their stride, and constant strides need no address per element.
+  bool IsTransposed(int axis) const {
+    if (!std::holds_alternative<LoopForm>(plan_.form)) return false;
+    bool along = false, across = false;
+    for (const auto& [buffer, dim] : dims_[axis]) {
+      along |= SetsStrides(buffer, dim);
+      across |= HasDimsInside(buffer, dim);
+    }
+    return along && across;
+  }
+
+  // A mean divides by the size of its axis. Constants that divide indices stay: dividing by a variable is slow.
+  void AddConstants(std::vector<Parameter>& found) const {
+    std::set<ExprId> divisors;
+    for (const Expr& e : plan_.exprs) {
+      if (e.kind == ExprKind::kIndexFloorDiv || e.kind == ExprKind::kIndexMod) divisors.insert(e.args[1]);
+    }
+    for (ExprId id = 0; id < static_cast<ExprId>(plan_.exprs.size()); ++id) {
+      const Expr& e = plan_.exprs[id];
+      if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant() || divisors.contains(id)) continue;
+      const auto equal = [&](const Parameter& parameter) { return parameter.size == e.dim_size.constant; };
+      const auto parameter = std::find_if(found.begin(), found.end(), equal);
+      if (parameter != found.end() && std::count_if(found.begin(), found.end(), equal) == 1) parameter->constant = id;
+    }
+  }
+
+  void AddOtherDims(std::vector<Parameter>& found) const {
+    std::set<std::pair<int, int>> taken;
+    for (const Parameter& parameter : found) taken.insert(parameter.dims.begin(), parameter.dims.end());
+    const size_t of_axes = found.size();
+    for (int buffer = 0; buffer < static_cast<int>(plan_.buffers.size()); ++buffer) {
+      const std::vector<DimSize>& dims = plan_.buffers[buffer].dims;
+      for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+        if (!dims[d].is_constant() || dims[d].constant < kLeast || taken.contains({buffer, d})) continue;
+        if (SetsStrides(buffer, d)) continue;
+        const auto equal = [&](const Parameter& parameter) { return parameter.size == dims[d].constant; };
+        auto parameter = std::find_if(found.begin() + of_axes, found.end(), equal);
+        if (parameter == found.end()) parameter = found.insert(found.end(), {.size = dims[d].constant});
+        parameter->dims.emplace_back(buffer, d);
+      }
+    }
+  }
+
+  std::optional<int> AxisOf(ExprId id) const {
+    if (id < 0 || plan_.exprs[id].kind != ExprKind::kAxis) return std::nullopt;
+    return plan_.exprs[id].ref;
+  }
+
+  void VisitIndices(int buffer, const std::vector<ExprId>& indices) {
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const std::optional<int> axis = AxisOf(indices[d]);
+      if (!axis) continue;
+      const auto [other, is_new] = axis_of_.try_emplace({buffer, static_cast<int>(d)}, *axis);
+      if (!is_new && other->second != *axis) possible_[*axis] = possible_[other->second] = false;
+      dims_[*axis].emplace(buffer, static_cast<int>(d));
+    }
+  }
+
+  void Exclude(const std::vector<ExprId>& users) {
+    for (ExprId id : users) {
+      if (const std::optional<int> axis = AxisOf(id)) possible_[*axis] = false;
+    }
+  }
+
+  const KernelPlan& plan_;
+  std::vector<bool> possible_;                       // by axis
+  std::vector<std::set<std::pair<int, int>>> dims_;  // by axis: the buffer dims that it indexes
+  std::map<std::pair<int, int>, int> axis_of_;       // by buffer dim
+};
+
+// `plan` with new slots for the parameters whose `facts` are set.
+KernelPlan WithSlots(KernelPlan plan, const std::vector<Parameter>& parameters,
+                     const std::vector<std::optional<DimSlot>>& facts) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!facts[i]) continue;
+    const DimSize slot{.slot = static_cast<int32_t>(plan.dims.size())};
+    plan.dims.push_back(*facts[i]);
+    plan.dims.back().value = UnknownValue(plan.dims.size());
+    if (parameters[i].axis >= 0) plan.axes[parameters[i].axis].dim_size = slot;
+    for (const auto& [buffer, dim] : parameters[i].dims) plan.buffers[buffer].dims[dim] = slot;
+    if (parameters[i].constant >= 0) plan.ReplaceConstant(parameters[i].constant, slot.slot);
+  }
+  return plan;
+}
+
+// Elements of a matmul's weights: below the first, panels are not prefetched; from the second on, schedules use the
+// sizes.
+constexpr int64_t kSmallWeights = 1 << 14, kLargeWeights = 1 << 18;
+// Values of K up to which results are stored in longer columns, and up to which K runs in one part.
+constexpr int64_t kShortDepth = 512, kWholeDepth = 1024;
+
+// A matmul's n times k, both constant; -1 otherwise.
+int64_t WeightsOf(const KernelPlan& plan, const ContractionForm& matmul) {
+  const DimSize &n = plan.axes[matmul.n].dim_size, &k = plan.axes[matmul.k].dim_size;
+  return n.is_constant() && k.is_constant() && n.constant <= INT32_MAX && k.constant <= INT32_MAX
+             ? n.constant * k.constant
+             : -1;
+}
+
+bool MayHaveSlots(const KernelPlan& plan) {
+  const auto* matmul = std::get_if<ContractionForm>(&plan.form);
+  if (matmul == nullptr) return std::holds_alternative<LoopForm>(plan.form);
+  // Winograd convolutions' panels have a layout that depends on the number of channels.
+  const auto is_winograd = [](const Buffer& buffer) { return buffer.layout == ConstantLayout::kWinogradPanels16; };
+  return WeightsOf(plan, *matmul) < kLargeWeights &&
+         std::none_of(plan.buffers.begin(), plan.buffers.end(), is_winograd);
+}
+
+// What schedules make of the sizes.
+std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& parameters) {
+  std::string classes;
+  const auto* matmul = std::get_if<ContractionForm>(&plan.form);
+  for (const Parameter& parameter : parameters) {
+    if (matmul != nullptr && parameter.axis == matmul->k) {
+      absl::StrAppend(&classes, parameter.size > kShortDepth, parameter.size > kWholeDepth, " ");
+    } else if (parameter.axis >= 0) {
+      absl::StrAppend(&classes, parameter.size % kLeast == 0 ? "whole " : "any ");
+    }
+  }
+  if (matmul != nullptr) classes += WeightsOf(plan, *matmul) < kSmallWeights ? "small" : "large";
+  return classes;
+}
+
+// Kernels with equal keys differ at most in the sizes of their parameters.
+std::string KeyOf(const KernelPlan& plan, const std::vector<Parameter>& parameters) {
+  const std::vector<std::optional<DimSlot>> all(parameters.size(), DimSlot());
+  return absl::StrCat(WithSlots(plan, parameters, all).Text(), ClassesOf(plan, parameters));
+}
+
+}  // namespace
+
+void ShareKernels(LoweredProgram& program) {
+  std::vector<std::vector<Parameter>> parameters;  // by kernel
+  std::map<std::string, std::vector<int>> groups;
+  std::vector<std::string> keys;
+  for (int i = 0; i < static_cast<int>(program.kernels.size()); ++i) {
+    const KernelPlan& plan = program.kernels[i];
+    parameters.push_back(MayHaveSlots(plan) ? Parameters(plan).Found() : std::vector<Parameter>());
+    keys.push_back(KeyOf(plan, parameters.back()));
+    groups[keys.back()].push_back(i);
+  }
+  std::vector<KernelPlan> kernels;
+  std::vector<int> number(program.kernels.size(), -1);               // of the new kernel
+  std::vector<std::vector<int64_t>> values(program.kernels.size());  // of its added slots
+  for (int i = 0; i < static_cast<int>(program.kernels.size()); ++i) {
+    if (number[i] >= 0) continue;
+    const std::vector<int>& group = groups.at(keys[i]);
+    std::vector<std::optional<DimSlot>> facts(parameters[i].size());
+    for (size_t p = 0; p < facts.size(); ++p) {
+      DimSlot slot{.divisor = 0, .max = 0};
+      for (int member : group) {
+        const int64_t size = parameters[member][p].size;
+        slot.divisor = std::gcd(slot.divisor, size);
+        slot.max = std::max(slot.max, size);
+      }
+      if (slot.divisor == slot.max) continue;  // all sizes are equal
+      facts[p] = slot;
+      for (int member : group) values[member].push_back(parameters[member][p].size);
+    }
+    for (int member : group) number[member] = static_cast<int>(kernels.size());
+    kernels.push_back(WithSlots(std::move(program.kernels[i]), parameters[i], facts));
+  }
+  program.kernels = std::move(kernels);
+  for (host::HostProgram& host : program.programs) {
+    for (host::Launch& launch : host.launches) {
+      for (int64_t value : values[launch.kernel]) launch.dims.push_back(DimExpr(value));
+      launch.kernel = number[launch.kernel];
+    }
+  }
+}
+
+}  // namespace tailor::lower

@@ -1,0 +1,22 @@
+// Kernels that differ only in constant dim sizes become one kernel. The layers of a network have few forms, but many
+// numbers of channels; compiling takes a time in proportion to the number of kernels.
+#ifndef TAILOR_CODEGEN_LOWER_SHARE_KERNELS_H_
+#define TAILOR_CODEGEN_LOWER_SHARE_KERNELS_H_
+
+#include "codegen/lower/lowered_program.h"
+
+namespace tailor::lower {
+
+// In loops and matmuls, the constant dim size of an axis becomes a dim slot, whose value each launch passes, where that
+// makes kernels equal: if buffers are indexed by the axis itself, never by an expression of it, and if the size is at
+// least 16. So does the same constant in expressions (a mean divides by it), and constant sizes of buffers that no such
+// axis indexes. Only sizes that differ become slots; their facts (divisor and maximum) hold for all launches.
+//
+// Kernels that schedules would treat in other ways stay apart: sizes along vectors are all multiples of 16 or none is,
+// K is about as long, and matmuls with large weights keep their sizes. So do loops that transpose: there the size is
+// the stride of vectors.
+void ShareKernels(LoweredProgram& program);
+
+}  // namespace tailor::lower
+
+#endif  // TAILOR_CODEGEN_LOWER_SHARE_KERNELS_H_

@@ -1,0 +1,90 @@
+// Mirrors codegen/lower/share_kernels.cc: which kernels become one, and what their launches pass.
+#include "codegen/lower/share_kernels.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "codegen/lower/lower_graph.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor::lower {
+namespace {
+
+using ::testing::ElementsAre;
+
+LoweredProgram Program(const std::string& text, bool share = true) {
+  const auto parsed = ParseGraph(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  TargetTraits traits;
+  traits.share_kernels = share;
+  auto lowered = LowerGraph(*parsed, traits);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return *std::move(lowered);
+}
+
+// "kernel(values of dim slots)" by launch.
+std::vector<std::string> Launches(const LoweredProgram& program) {
+  std::vector<std::string> launches;
+  for (const host::Launch& launch : program.programs[0].launches) {
+    std::vector<std::string> values;
+    for (const DimExpr& dim : launch.dims) values.push_back(dim.constant() ? absl::StrCat(*dim.constant()) : "?");
+    launches.push_back(absl::StrCat(launch.kernel, "(", absl::StrJoin(values, " "), ")"));
+  }
+  return launches;
+}
+
+// Layers: matmuls from the first number of channels to the next, and so on, each with a relu.
+std::string Layers(const std::vector<int>& channels) {
+  std::string text = absl::StrCat("graph @layers(%x: f32[N, ", channels[0], "]");
+  for (size_t i = 1; i < channels.size(); ++i) {
+    absl::StrAppend(&text, ", %w", i, ": f32[", channels[i - 1], ", ", channels[i], "]");
+  }
+  absl::StrAppend(&text, ") {\n  %zero = constant 0 : f32[]\n");
+  std::string x = "%x";
+  for (size_t i = 1; i < channels.size(); ++i) {
+    absl::StrAppend(&text, "  %y", i, " = dot ", x, ", %w", i, "\n  %z", i, " = max %y", i, ", %zero\n");
+    x = absl::StrCat("%z", i);
+  }
+  return absl::StrCat(text, "  return \"z\" = ", x, "\n}\n");
+}
+
+int Matmuls(const LoweredProgram& program) {
+  int count = 0;
+  for (const KernelPlan& kernel : program.kernels) count += kernel.IsContraction();
+  return count;
+}
+
+TEST(ShareKernels, MatmulsOfOtherChannelsAreOneKernel) {
+  EXPECT_EQ(Matmuls(Program(Layers({24, 40, 72, 88}), false)), 3);
+  const LoweredProgram shared = Program(Layers({24, 40, 72, 88}));
+  ASSERT_EQ(Matmuls(shared), 1);
+  EXPECT_EQ("\n" + shared.kernels[1].Text(), R"(
+contraction axes [a0: d0 parallel, a1: d1 parallel, a2: d2 contract]
+  m a0, n a1, k a2, sum in stage 0
+  d1: multiple of 8, at most 88
+  d2: multiple of 8, at most 72
+  in b0: f32[d0, d2]
+  in b1: f32[d2, d1] panels16
+  out b2: f32[d0, d1]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+  stage over []
+    b2[a0, a1] = max(b3[], 0f00000000)
+)");
+  EXPECT_THAT(Launches(shared), ElementsAre("0()", "1(? 40 24)", "2()", "1(? 72 40)", "3()", "1(? 88 72)"));
+}
+
+TEST(ShareKernels, WhatSchedulesTreatInOtherWaysStaysApart) {
+  EXPECT_EQ(Matmuls(Program(Layers({40, 72, 96}))), 2);    // panels of 72 columns are not whole, those of 96 are
+  EXPECT_EQ(Matmuls(Program(Layers({1000, 24, 40}))), 2);  // a long K
+  EXPECT_EQ(Matmuls(Program(Layers({24, 8, 24}))), 2);     // less than a vector
+  EXPECT_EQ(Matmuls(Program(Layers({512, 1024, 512, 1024}))), 2);  // large weights; the first and the last are equal
+}
+
+}  // namespace
+}  // namespace tailor::lower

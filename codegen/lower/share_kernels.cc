@@ -74,16 +74,14 @@ class Parameters {
   }
 
  private:
-  // Whether the dim is the innermost of several.
+  // Whether the dim is innermost, dims of size 1 aside, and an access moves along a dim before it, whose stride it is.
   bool SetsStrides(int buffer, int dim) const {
-    return !HasDimsInside(buffer, dim) && HasElements(plan_.buffers[buffer].dims, 0, dim);
+    const auto first = moving_.lower_bound({buffer, 0});
+    return !HasDimsInside(buffer, dim) && first != moving_.end() && *first < std::pair(buffer, dim);
   }
   bool HasDimsInside(int buffer, int dim) const {
     const std::vector<DimSize>& dims = plan_.buffers[buffer].dims;
-    return HasElements(dims, dim + 1, static_cast<int>(dims.size()));
-  }
-  static bool HasElements(const std::vector<DimSize>& dims, int first, int end) {
-    return std::any_of(dims.begin() + first, dims.begin() + end,
+    return std::any_of(dims.begin() + dim + 1, dims.end(),
                        [](const DimSize& size) { return !(size == DimSize{.constant = 1}); });
   }
 
@@ -138,6 +136,7 @@ class Parameters {
 
   void VisitIndices(int buffer, const std::vector<ExprId>& indices) {
     for (size_t d = 0; d < indices.size(); ++d) {
+      if (plan_.exprs[indices[d]].kind != ExprKind::kDimSize) moving_.emplace(buffer, static_cast<int>(d));
       const std::optional<int> axis = AxisOf(indices[d]);
       if (!axis) continue;
       const auto [other, is_new] = axis_of_.try_emplace({buffer, static_cast<int>(d)}, *axis);
@@ -156,6 +155,7 @@ class Parameters {
   std::vector<bool> possible_;                       // by axis
   std::vector<std::set<std::pair<int, int>>> dims_;  // by axis: the buffer dims that it indexes
   std::map<std::pair<int, int>, int> axis_of_;       // by buffer dim
+  std::set<std::pair<int, int>> moving_;             // buffer dims that have other indices than constants
 };
 
 // `plan` with new slots for the parameters whose `facts` are set.

@@ -194,6 +194,7 @@ TEST(PerfMapTest, LoadingNamesTheKernels) {
   std::remove(path.c_str());
   EXPECT_THAT(map.str(), testing::ContainsRegex("[0-9a-f]+ [0-9a-f]+ g: g0_dot v0\n"));
   EXPECT_THAT(map.str(), testing::HasSubstr(" g: host program\n"));
+  EXPECT_THAT(map.str(), testing::HasSubstr(" g: micro-kernel\n"));
   tailor_graph_release(graph);
   tailor_executable_release(executable);
   tailor_runtime_release(runtime);

@@ -14,12 +14,17 @@ TEST(PerfMap, ListsTheFunctionsOfAnImage) {
   const std::vector<std::byte> image(0x300);
   variant.image = image;
   variant.launches = {{"k0_exp", {}, {}, 0}, {"k1_softmax", {}, {}, 1}, {"k1_again", {}, {}, 1}};
-  variant.code_symbols = {{0, 1, 0}, {0x40, 1, 2}, {0x100, 0, -1}, {0x200, -1, -1}};
+  variant.code_symbols = {{0, 1, 0},
+                          {0x40, 1, 2},
+                          {0x100, 0, -1},
+                          {0x200, CodeSymbol::kHostProgram, -1},
+                          {0x280, CodeSymbol::kMicroKernel, -1}};
   EXPECT_EQ(PerfMapLines(program, variant, 0x1000),
             "1000 40 g: k1_softmax v0\n"
             "1040 c0 g: k1_softmax v2\n"
             "1100 100 g: k0_exp\n"
-            "1200 100 g: host program\n");
+            "1200 80 g: host program\n"
+            "1280 80 g: micro-kernel\n");
 }
 
 TEST(PerfMap, LeavesOutWhatTheImageDoesNotHave) {

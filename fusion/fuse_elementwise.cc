@@ -22,12 +22,13 @@ void RefuseWholes(GroupIndex& index) {
   }
 }
 
-// An expensive node is kept in memory where a reader would compute it again, as a window does. Then what follows it
-// element by element is kept in its place (AStitch section 3.2, operator-level reuse): a window reads silu(x), not x
-// and sigmoid(x). So expensive nodes first join what follows them.
-void JoinFollowers(const FusionContext& context, FusionPlan& plan) {
+// An expensive node is materialized where its consumer would recompute it, as a window does. Its elementwise consumers
+// of the same shape are fused with it first, so that the last of them is materialized instead (AStitch section 3.2,
+// operator-level reuse): a window reads silu(x), not x and sigmoid(x).
+void FuseExpensiveProducers(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-elementwise");
-  std::vector<const Shape*> shapes(index.size());  // of expensive nodes and what follows them; null for others
+  std::vector<const Shape*> shapes(
+      index.size());  // of expensive nodes and their elementwise consumers; null for others
   const auto follows = [&](int g, int producer) {
     return shapes[producer] != nullptr && *shapes[g] == *shapes[producer];
   };
@@ -72,7 +73,7 @@ void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins) {
 }
 
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
-  JoinFollowers(context, plan);
+  FuseExpensiveProducers(context, plan);
   GroupIndex index(context, plan, "fuse-elementwise");
   RefuseWholes(index);
   JoinLoops(index, [&](int g) { return !IsDeferredForMatmul(context.graph, index, g); });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/contraction.h"
 
 namespace tailor::lower {
 namespace {
@@ -173,41 +174,37 @@ KernelPlan WithSlots(KernelPlan plan, const std::vector<Parameter>& parameters,
   return plan;
 }
 
-// Elements of a matmul's weights: below the first, panels are not prefetched; from the second on, schedules use the
-// sizes.
-constexpr int64_t kSmallWeights = 1 << 14, kLargeWeights = 1 << 18;
-// Values of K up to which results are stored in longer columns, and up to which K runs in one part.
-constexpr int64_t kShortDepth = 512, kWholeDepth = 1024;
-
-// A matmul's n times k, both constant; -1 otherwise.
-int64_t WeightsOf(const KernelPlan& plan, const ContractionForm& matmul) {
+// Bytes of a matmul's rhs if n and k are constant; -1 otherwise.
+int64_t RhsBytes(const KernelPlan& plan, const Contraction& matmul) {
   const DimSize &n = plan.axes[matmul.n].dim_size, &k = plan.axes[matmul.k].dim_size;
-  return n.is_constant() && k.is_constant() && n.constant <= INT32_MAX && k.constant <= INT32_MAX
-             ? n.constant * k.constant
-             : -1;
+  if (!n.is_constant() || !k.is_constant()) return -1;
+  if (std::max(n.constant, k.constant) >= kLargeRhsBytes) return kLargeRhsBytes;
+  return n.constant * k.constant * SizeOf(plan.buffers[matmul.rhs.ref].dtype);
 }
 
+// Schedules of matmuls with a large rhs use its sizes. The panels of a Winograd convolution have a layout that depends
+// on the number of channels.
 bool MayHaveSlots(const KernelPlan& plan) {
-  const auto* matmul = std::get_if<ContractionForm>(&plan.form);
-  if (matmul == nullptr) return std::holds_alternative<LoopForm>(plan.form);
-  // Winograd convolutions' panels have a layout that depends on the number of channels.
-  const auto is_winograd = [](const Buffer& buffer) { return buffer.layout == ConstantLayout::kWinogradPanels16; };
-  return WeightsOf(plan, *matmul) < kLargeWeights &&
-         std::none_of(plan.buffers.begin(), plan.buffers.end(), is_winograd);
+  if (!plan.IsContraction()) return std::holds_alternative<LoopForm>(plan.form);
+  const Contraction matmul = ContractionOf(plan);
+  return RhsBytes(plan, matmul) < kLargeRhsBytes &&
+         plan.buffers[matmul.rhs.ref].layout != ConstantLayout::kWinogradPanels16;
 }
 
-// What schedules make of the sizes.
+// On which side of the schedules' thresholds the sizes are.
 std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& parameters) {
   std::string classes;
-  const auto* matmul = std::get_if<ContractionForm>(&plan.form);
+  std::optional<Contraction> matmul;
+  if (plan.IsContraction()) matmul = ContractionOf(plan);
   for (const Parameter& parameter : parameters) {
-    if (matmul != nullptr && parameter.axis == matmul->k) {
-      absl::StrAppend(&classes, parameter.size > kShortDepth, parameter.size > kWholeDepth, " ");
+    if (matmul && parameter.axis == matmul->k) {
+      const bool several_blocks = parameter.size > kDepthBytes / SizeOf(matmul->accumulate);
+      absl::StrAppend(&classes, parameter.size <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
     } else if (parameter.axis >= 0) {
       absl::StrAppend(&classes, parameter.size % kLeast == 0 ? "whole " : "any ");
     }
   }
-  if (matmul != nullptr) classes += WeightsOf(plan, *matmul) < kSmallWeights ? "small" : "large";
+  if (matmul) classes += RhsBytes(plan, *matmul) < kSmallRhsBytes ? "small" : "large";
   return classes;
 }
 

@@ -329,9 +329,9 @@ llvm::Value* ScalarEmitter::EmitUniformPart(ExprId predicate) {
   return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted") : lhs != nullptr ? lhs : rhs;
 }
 
-// The offset of a contiguous load; without its part that is the same in all vectors of the row where the predicate
-// excludes them all. A load without lanes reads nothing, but on addresses outside of mapped memory it takes hundreds of
-// cycles.
+// The offset of a contiguous masked load. Where the uniform part of the predicate is false, the mask is zero, and the
+// offset is the lane axis' value alone, near the start of the buffer: a masked load from an unmapped page is completed
+// by microcode, which takes hundreds of cycles even if the mask is zero.
 llvm::Value* ScalarEmitter::OffsetIfRead(const Expr& load, llvm::Value* offset) {
   if (load.predicate < 0 || lane_axis_ < 0) return offset;
   llvm::Value* wanted = EmitUniformPart(load.predicate);

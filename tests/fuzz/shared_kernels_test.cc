@@ -5,10 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/fuzz/check_graph.h"
-#include "tests/fuzz/small_numbers.h"
+#include "tests/fuzz/expect_right.h"
 
 namespace tailor {
 namespace {
@@ -55,13 +53,7 @@ std::string Layers(const std::string& dtype, const std::vector<int>& channels) {
 TEST(SharedKernels, AgreeWithTheReference) {
   for (const std::vector<int>& channels : {std::vector{17, 24, 40, 72}, {16, 32, 48, 64}, {24, 1100, 24}}) {
     for (const char* dtype : {"f32", "bf16"}) {
-      const auto graph = ParseGraph(Layers(dtype, channels), SmallNumbers);
-      ASSERT_TRUE(graph.ok()) << graph.status();
-      for (const auto& device : DevicesUnderTest()) {
-        const CheckResult result = CheckGraphInChild(*graph, *device, 1);
-        EXPECT_EQ(result.failure, "") << dtype << " on " << device->name();
-        EXPECT_GE(result.shapes, 3);
-      }
+      ExpectRight(Layers(dtype, channels));
     }
   }
 }

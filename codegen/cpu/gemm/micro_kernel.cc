@@ -35,7 +35,7 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 }
 
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
-void NameArguments(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
+void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
                                 kernel.tables ? "row_offsets" : "row_stride",
                                 kernel.tables ? "depth_offsets" : "depth_stride",
@@ -391,7 +391,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel, module);
-  NameArguments(kernel, ReadsWordsTwice(kernel, target), *function);
+  SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target), *function);
   const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
   if (tiles) {
     EmitTileKernel(kernel, function);

@@ -18,11 +18,10 @@ constexpr int64_t kLineBytes = 64;
 // prefetching.
 bool TilePrefetch::InMicroKernels(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile,
                                   int rows) {
-  constexpr int64_t kSmall = 1 << 16;  // bytes
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange n = range_of(contraction.n), k = range_of(contraction.k);
   const DType dtype = plan.buffers[contraction.rhs.ref].dtype;
-  if (n.max == 0 || k.max <= (kSmall / SizeOf(dtype) - 1) / n.max) return false;
+  if (n.max == 0 || k.max <= (kSmallRhsBytes / SizeOf(dtype) - 1) / n.max) return false;
   return rows < tile.rows || dtype == contraction.accumulate;
 }
 

@@ -21,19 +21,18 @@ namespace {
 // Tall tiles need further micro-kernels, a few kilobytes of code. They pay where the rhs is known to be large, as it is
 // read less often. Not with widened elements or integer multiplication, which use the registers that tall tiles need.
 bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
-  constexpr int64_t kLarge = 1 << 20;  // bytes
   const DimSizeRange n = RangeOfDimSize(plan, plan.axes[c.n].dim_size),
                      k = RangeOfDimSize(plan, plan.axes[c.k].dim_size);
   const DType dtype = plan.buffers[c.rhs.ref].dtype;
   if (!n.fixed || !k.fixed || n.max == 0 || !IsFloat(c.accumulate) || dtype != c.accumulate) return false;
-  return k.max >= kLarge / SizeOf(dtype) / n.max;
+  return k.max >= kLargeRhsBytes / SizeOf(dtype) / n.max;
 }
 
 // Rows per task where results are stored along rows: a multiple of 16. Each column of results is in other pages. Where
 // K is short, as for 3 x 3 points of 64 channels, the sums of many rows stay in cache beside their operands, and a task
 // takes more rows of each column.
 int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
-  constexpr int64_t kShortDepth = 640, kFewRows = 96, kManyRows = 240;
+  constexpr int64_t kFewRows = 96, kManyRows = 240;
   return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
@@ -83,7 +82,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
 
   // A task reads task_rows x depth of the lhs and, one group at a time, `panels` panels of depth x 16 of the rhs.
   // Together they stay in L2 (regional_bytes) while the rows run past each group.
-  constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
+  constexpr int64_t kTaskRows = 48, kTaskPanels = 4;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, kPanelColumns / schedule.lanes);
   if (TakesTallTiles(plan, c)) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tools/measure/measuring_thread.h"
 
@@ -54,7 +55,13 @@ tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<i
 
 void Output(tailor_graph* graph, tailor_value value) { Check(tailor_graph_output(graph, "y", SIZE_MAX, value)); }
 
+const char* HostTarget() {
+  const char* given = std::getenv("TAILOR_BENCH_TARGET");
+  return given == nullptr ? "host" : given;
+}
+
 ExecutableHandle Compile(const tailor_graph* graph, const char* target) {
+  if (target != nullptr && std::string_view(target) == "host") target = HostTarget();
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   if (target != nullptr) {

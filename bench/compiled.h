@@ -23,7 +23,10 @@ tailor_value Input(tailor_graph* graph, const char* name, const std::vector<tail
 tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<int64_t>& dims, float scale);  // f32
 void Output(tailor_graph* graph, tailor_value value);
 
-// Compiles for the CPU level `target` (nullptr: all levels), with threads on all CPUs.
+// The CPU level that "host" stands for: TAILOR_BENCH_TARGET where that is set (./dev bench --cpu), else "host".
+const char* HostTarget();
+
+// Compiles for the CPU level `target` ("host": HostTarget(), nullptr: all levels), with threads on all CPUs.
 ExecutableHandle Compile(const tailor_graph* graph, const char* target);
 
 // Launches of the executable's first variant, from its description.

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,13 +73,15 @@ ExecutableHandle CompileDotBF16(int64_t k, int64_t n, const char* target) {
   return ExecutableHandle(executable);
 }
 
+constexpr int64_t kMostRuns = 20000;  // of an iteration: a matmul of a few numbers takes tens of nanoseconds
+
 // Each iteration runs the matmul for about a millisecond, then the peak loop, then reads as many numbers.
 void MeasureDot(benchmark::State& state, DotShape shape) {
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
   const SessionHandle session =
       Bound(DotExecutable(shape.k, shape.n), 1, {TensorOf(x, {shape.m, shape.k})}, {TensorOf(y, {shape.m, shape.n})});
   const std::vector<float> numbers(shape.Numbers(), 1.0f);
-  const auto runs = std::max<int64_t>(1, static_cast<int64_t>(1e8 / shape.Flops()));
+  const auto runs = std::clamp<int64_t>(static_cast<int64_t>(1e8 / shape.Flops()), 1, kMostRuns);
   std::vector<double> seconds, peak_shares, roofline_shares;
   for (auto _ : state) {
     seconds.push_back(SecondsOf(runs, [&] { Check(tailor_session_run_bound(session.get())); }));
@@ -124,8 +129,20 @@ void MeasurePeak(benchmark::State& state) {
   state.SetLabel(FmaPeakUnit());
 }
 
-void RegisterDot(const DotShape& shape) {
-  const std::string name = "dot/" + shape.Text();
+// Those of TAILOR_BENCH_DOTS, "8x4x4 1x64x64".
+std::vector<DotShape> GivenShapes() {
+  const char* given = std::getenv("TAILOR_BENCH_DOTS");
+  std::istringstream words(given == nullptr ? "" : given);
+  std::vector<DotShape> shapes;
+  for (std::string word; words >> word;) {
+    long long m, k, n;
+    if (std::sscanf(word.c_str(), "%lldx%lldx%lld", &m, &k, &n) == 3) shapes.push_back({.m = m, .k = k, .n = n});
+  }
+  return shapes;
+}
+
+void RegisterDot(const std::string& family, const DotShape& shape) {
+  const std::string name = family + "/" + shape.Text();
   const auto rounds = std::clamp<int64_t>(static_cast<int64_t>(4e9 / shape.Flops()), 5, 40);
   benchmark::RegisterBenchmark(name.c_str(), [shape](benchmark::State& state) { MeasureDot(state, shape); })
       ->UseManualTime()
@@ -135,7 +152,8 @@ void RegisterDot(const DotShape& shape) {
 
 [[maybe_unused]] const int registered = [] {
   benchmark::RegisterBenchmark("fma_peak", MeasurePeak)->UseManualTime()->Iterations(100);
-  for (const DotShape& shape : kShapes) RegisterDot(shape);
+  for (const DotShape& shape : kShapes) RegisterDot("dot", shape);
+  for (const DotShape& shape : GivenShapes()) RegisterDot("given_dot", shape);
   for (const char* target : {"x86-64-v4+avx512bf16+amx-tile+amx-bf16", "x86-64-v4+avx512bf16", "x86-64-v4"}) {
     for (const DotShape& shape : kShapesBF16) {
       const std::string name = std::string("dot_bf16/") + target + "/" + shape.Text();

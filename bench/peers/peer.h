@@ -2,7 +2,8 @@
 // answers each with one line of JSON. bench/side_by_side/processes/serve.py does the same for engines in Python.
 //
 //   {"prepare": {"op": NAME, ...}}   make this case and run it once   -> {"first": seconds}
-//   {"time": SECONDS}                run it again and again           -> {"times": [seconds, ...]}
+//   {"time": SECONDS}                run it again and again           -> {"times": [seconds, ...]}, short runs in
+//   batches
 //   {"save": FILE}                   run it, write its result as f32  -> {}
 //
 // A failure is answered by {"error": TEXT}. All inputs are Numbers of seeds 1, 2, ... in the order of the operands, so

@@ -1,6 +1,7 @@
 """Prints one table: every figure, its target, and other engines' figures.
 
-    ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch]
+    ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch] [--cpu avx2]
+    ./dev bench --only models [--models NAME,NAME]    whole models, for ten minutes and more; PyTorch exports them (6 GB)
     ./dev bench --plots [FOLDER]    no table: draws latency and throughput against dims
 
 A quick run measures a part of every list, in about five minutes; --full measures whole lists, in hours. Engines run in
@@ -14,7 +15,7 @@ import pathlib
 import sys
 import tempfile
 
-from . import curves, engines, figures, report
+from . import cpu, curves, engines, figures, report
 from .bench import Bench
 from .rows import ROWS
 
@@ -27,10 +28,16 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure only this row")
+    parser.add_argument("--only", action="append", choices=[name for row in ROWS for name in row.names],
+                        help="measure only this row; may be given several times")
+    parser.add_argument("--models", type=lambda text: text.split(","), default=[], metavar="NAME,NAME",
+                        help="row models: only these of bench/data/models.csv")
+    parser.add_argument("--cpu", choices=cpu.NAMES, default=cpu.NAMES[0],
+                        help="avx2: Tailor compiled for x86-64-v3, oneDNN, OpenBLAS and MKL held to AVX2; onnxruntime and "
+                             "OpenVINO cannot be held on a machine with AVX-512, and are left out there")
     parser.add_argument("--full", action="store_true", help="the whole lists of shapes")
     parser.add_argument("--rounds", type=int, help="turns of each engine in each case (default 2; --full, --plots: 5)")
-    parser.add_argument("--threads", default="1,2", help="thread counts of the encoder rows")
+    parser.add_argument("--threads", default="1,2", help="thread counts of rows of models")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--torch", action="store_true", help="install PyTorch first (./dev does, 5 GB in .venv-torch)")
@@ -49,23 +56,31 @@ def measure_rows(rows, bench, file):
         print(f"-- {row.name}: {row.title}", file=sys.stderr, flush=True)
         outcomes.append(figures.measure(row, bench))
         if file:
-            file.write_text(json.dumps(report.as_json(outcomes, bench.machine, bench.notes), indent=1) + "\n")
+            document = report.as_json(outcomes, bench.machine, bench.notes, bench.tables)
+            file.write_text(json.dumps(document, indent=1) + "\n")
     return outcomes
 
 
 def main(arguments=None):
     options = parsed(arguments)
-    os.environ["TAILOR_LIBRARY_DIR"] = str(options.build_dir / "lib")
-    rows = [row for row in ROWS if not options.only or row.name in options.only]
+    level = cpu.chosen(options.cpu, cpu.has_avx512())
+    environment = level.environment(os.environ)  # which all processes inherit
+    os.environ.clear()
+    os.environ.update(environment, TAILOR_LIBRARY_DIR=str(options.build_dir / "lib"))
+    rows = [row for row in ROWS if not options.only or set(row.names) & set(options.only)]
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads)
+        bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads, level,
+                      options.models, [row.name for row in rows] if options.only else [])
         if options.plots:
             curves.plot(bench, options.plots, PLOTS_PYTHON)
             return 0
         outcomes = measure_rows(rows, bench, options.json)
     described = bench.machine
-    print(f"{described['cpu']}, {described['cpus']} CPUs, load average {described['load_average']:.2f} at the start\n")
+    print(f"{described['cpu']}, {described['cpus']} CPUs, load average {described['load_average']:.2f} at the start"
+          + ", all held to AVX2" * level.held + "\n")
     print((report.markdown if options.markdown else report.table)(outcomes))
+    for table in bench.tables:
+        print("\n" + (table.markdown() if options.markdown else table.text()))
     print(*(f"\n- {note}" for note in bench.notes), sep="")
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 

@@ -6,6 +6,7 @@ import pathlib
 import platform
 import sys
 
+from .corpus import Corpus
 from .models import Models
 from .tailor_bench import TailorBench
 
@@ -33,14 +34,18 @@ def machine():
 
 
 class Bench:
-    """`full`: whole lists, else a part of each. `threads`: the thread counts of the encoder rows."""
+    """`full`: whole lists, else a part of each. `threads`: the thread counts of rows of models. `cpu`: a cpu.Cpu.
+    `named`: the models of row "models" that are asked for. `asked`: the rows that are."""
 
-    def __init__(self, build_dir, folder, rounds, full, threads):
-        self.build_dir, self.rounds, self.full, self.threads = build_dir, rounds, full, threads
+    def __init__(self, build_dir, folder, rounds, full, threads, cpu, named=(), asked=()):
+        self.build_dir, self.folder, self.rounds, self.full, self.threads = build_dir, folder, rounds, full, threads
+        self.cpu, self.named, self.asked = cpu, named, asked
         self.tailor = TailorBench(build_dir / "bin" / "tailor-bench", rounds)
         self.models = Models(folder, build_dir)
+        self.corpus = Corpus(build_dir)
         self.dots = {}  # rows.dots: the measurements of each shape
         self.notes = []
+        self.tables = []  # tables.Table: printed below that of the rows
         self.machine = machine()
 
     def note(self, text):

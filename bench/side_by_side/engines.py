@@ -12,10 +12,12 @@ import time
 
 import numpy
 
+from . import cpu
 from .figures import NotMeasured
 
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = BENCH.parent / "bindings" / "python"
+SAMPLES = BENCH.parent / "tools" / "export_models"  # inputs of models
 TORCH_PYTHON = BENCH.parent / ".venv-torch" / "bin" / "python"
 PAUSE = 0.02  # seconds before each turn, so that the other engines' threads fall asleep
 
@@ -50,11 +52,12 @@ class Engine:
         """The seconds of each run, of runs for about `seconds`."""
         return self.ask(time=seconds)["times"]
 
-    def result(self):
+    def results(self):
+        """The results of the prepared case, each flat."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "result"
-            self.ask(save=str(path))
-            return numpy.fromfile(path, numpy.float32)
+            elements = self.ask(save=str(path)).get("elements", [])
+            return numpy.split(numpy.fromfile(path, numpy.float32), numpy.cumsum(elements[:-1], dtype=int))
 
     def close(self):
         self._process.stdin.close()
@@ -68,6 +71,8 @@ def package_exists(kind):
 
 def python_engine(kind, threads, model=None, python=sys.executable):
     """An engine of processes/: tailor, onnxruntime, openvino or torch; `model` is a file."""
+    if kind in cpu.FREE_PEERS and cpu.compile_target() != "host":
+        raise NotMeasured(f"{kind} cannot be held to AVX2 on a machine with AVX-512")
     command = [python, "-m", "side_by_side.processes.serve", kind, "--threads", threads]
     return Engine(command + (["--model", model] if model else []),
                   dict(python_paths(), OMP_NUM_THREADS=str(threads)))
@@ -80,7 +85,7 @@ def serving_engine(kind, parallelism, models):
 
 
 def python_paths():
-    return dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON))))
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON, SAMPLES))))
 
 
 def torch_engine(threads, model):
@@ -94,13 +99,11 @@ def program_exists(kind, build_dir):
 
 
 def program_engine(kind, build_dir, threads):
-    """An engine of bench/peers/: onednn or openblas."""
+    """An engine of bench/peers/: onednn, openblas or mkl."""
     program = build_dir / "bin" / f"peer-{kind}"
     if not program_exists(kind, build_dir):
         raise NotMeasured(f"{program.name} is not built: its library is not installed")
-    # A core type that is forced for other programs would select OpenBLAS's kernels.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
-    return Engine([program, threads], environment)
+    return Engine([program, threads])
 
 
 @contextlib.contextmanager
@@ -110,22 +113,33 @@ def all_open(*openers):
         yield [stack.enter_context(contextlib.closing(opener())) for opener in openers]
 
 
-def take_turns(engines, rounds, seconds):
-    """The median time in seconds of each engine's prepared case."""
+def times_of_turns(engines, rounds, seconds):
+    """The times in seconds of all runs of each engine's prepared case."""
     times = [[] for _ in engines]
     for _ in range(rounds):
         for own, engine in zip(times, engines):
             time.sleep(PAUSE)
             own.extend(engine.times(seconds))
-    return [statistics.median(own) for own in times]
+    return times
 
 
-def require_agreement(engines, tolerance, what):
-    """Raises ValueError if results of prepared cases differ by more than `tolerance` times the largest magnitude."""
-    first, *others = [engine.result() for engine in engines]
+def take_turns(engines, rounds, seconds):
+    """The median time in seconds of each engine's prepared case."""
+    return [statistics.median(times) for times in times_of_turns(engines, rounds, seconds)]
+
+
+def require_agreement(engines, tolerance, what, unordered=False):
+    """Raises ValueError if results of prepared cases differ by more than `tolerance` times the largest magnitude.
+    `unordered`: their rows may have any order; the elements are compared sorted."""
+    first, *others = [engine.results() for engine in engines]
     for engine, other in zip(engines[1:], others):
-        if other.shape != first.shape:
-            raise ValueError(f"{engines[0].name} and {engine.name} give {first.size} and {other.size} elements: {what}")
-        apart = float(abs(other - first).max(initial=0)) / max(float(abs(first).max(initial=0)), 1e-30)
-        if not apart <= tolerance:
-            raise ValueError(f"{engines[0].name} and {engine.name} differ by {apart:.1e}: {what}")
+        if len(first) != len(other):
+            raise ValueError(f"{engines[0].name} and {engine.name} give {len(first)} and {len(other)} results: {what}")
+        for a, b in zip(first, other):
+            if a.shape != b.shape:
+                raise ValueError(f"{engines[0].name} and {engine.name} give {a.size} and {b.size} elements: {what}")
+            if unordered:
+                a, b = numpy.sort(a), numpy.sort(b)
+            apart = float(abs(b - a).max(initial=0)) / max(float(abs(a).max(initial=0)), 1e-30)
+            if not apart <= tolerance:
+                raise ValueError(f"{engines[0].name} and {engine.name} differ by {apart:.1e}: {what}")

@@ -55,15 +55,20 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`measure(bench)` returns the row's figures, or raises NotMeasured."""
+    """`measure(bench)` returns the row's figures, or raises NotMeasured. `alias`: another name for --only."""
     name: str
     title: str
     measure: object
+    alias: str | None = None
+
+    @property
+    def names(self):
+        return [self.name, *([self.alias] if self.alias else [])]
 
 
 @dataclasses.dataclass
 class Outcome:
-    """A row and its figures. `failed`: measuring it ended with an error, given in `head.reason`."""
+    """A row and its figures. `failed`: measuring it, or one of its figures, ended with an error, given as `reason`."""
     row: Row
     head: Figure
     parts: list
@@ -95,11 +100,25 @@ def measure(row, bench):
     """The outcome of a row, also if measuring it fails: no row is left out."""
     try:
         parts = row.measure(bench)
-        return Outcome(row, head_of(row, parts), parts)
+        return Outcome(row, head_of(row, parts), parts, any((part.reason or "").startswith(FAILED) for part in parts))
     except NotMeasured as reason:
         return Outcome(row, Figure(row.name, reason=f"not measured: {reason}"), [])
     except Exception as error:  # noqa: BLE001 - the other rows are still measured
-        return Outcome(row, Figure(row.name, reason=f"failed: {type(error).__name__}: {error}"), [], failed=True)
+        return Outcome(row, Figure(row.name, reason=failure(error)), [], failed=True)
+
+
+FAILED = "failed: "
+
+
+def failure(error):
+    """The reason of a figure whose measurement ended with an error."""
+    return f"{FAILED}{type(error).__name__}: {error}"
+
+
+def percentile(values, percent):
+    """The nearest-rank percentile."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
 def geomean(values):

@@ -1,5 +1,6 @@
 """Lists of shapes: those of bench/data, and seeded streams."""
 import csv
+import math
 import pathlib
 import random
 
@@ -15,6 +16,23 @@ def rows_of(name):
 def dot_shapes():
     """(M, K, N) of row-major matmuls x[M, K] w[K, N], from the file's column-major m, n, k."""
     return [(int(row["n"]), int(row["k"]), int(row["m"])) for row in rows_of("zen4_1thread_peers.csv")]
+
+
+def drawn_dots(count, most_flops, most_numbers, seed=1):
+    """(M, K, N), the same on every machine: a range of MikPoly's Table 3 with the odds of its number of cases, and in it
+    each size log-uniform. Drawn again beyond most_flops, or where x, w and y have more than most_numbers elements."""
+    ranges = [{name: int(value) for name, value in row.items()} for row in rows_of("mikpoly_gemm_ranges.csv")]
+    draw, shapes = random.Random(seed), []
+
+    def size(drawn, dim):
+        low, high = drawn[f"{dim}_min"], drawn[f"{dim}_max"]
+        return min(high, int(math.exp(draw.uniform(math.log(low), math.log(high + 1)))))
+    while len(shapes) < count:
+        drawn, = draw.choices(ranges, [each["cases"] for each in ranges])
+        m, k, n = (size(drawn, dim) for dim in "mkn")
+        if 2 * m * k * n <= most_flops and m * k + k * n + m * n <= most_numbers:
+            shapes.append((m, k, n))
+    return shapes
 
 
 def conv_cases(most_batch):

@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 
+from .cpu import compile_target
 from .engines import BENCH, PYTHON
 
 BATCH, LENGTH = "B=1..64", "S=1..512"
@@ -41,7 +42,7 @@ class Models:
         path = self._folder / f"{'_'.join((name, *dims))}_{versions}.tlr"
         if not path.exists():
             symbols = [argument for dim in dims for argument in ("--dim", dim)]
-            self._run("-m", "tailor", "compile", str(self.onnx(name)), "-o", str(path), "--target", "host", *symbols,
+            self._run("-m", "tailor", "compile", str(self.onnx(name)), "-o", str(path), "--target", compile_target(), *symbols,
                       *(["--max-versions", str(versions)] if versions else []))
         return path
 

@@ -55,12 +55,14 @@ def markdown(outcomes):
     return "\n".join(out)
 
 
-def as_json(outcomes, machine, notes):
-    """{"metrics": [...], "machine": {...}, "notes": [...]}. A name that is taken is prefixed by the row's."""
+def as_json(outcomes, machine, notes, tables=()):
+    """{"metrics": [...], "machine": {...}, "notes": [...], "tables": [...]}. A name that is taken is prefixed by the
+    row's."""
     metrics = {}
     for outcome in outcomes:
         for metric in outcome.as_json():
             if metric["name"] in metrics:
                 metric["name"] = f"{outcome.row.name}: {metric['name']}"
             metrics[metric["name"]] = metric
-    return {"metrics": list(metrics.values()), "machine": machine, "notes": notes}
+    return {"metrics": list(metrics.values()), "machine": machine, "notes": notes,
+            "tables": [table.as_json() for table in tables]}

@@ -1,5 +1,6 @@
 """Running tailor-bench and reading what it reports."""
 import json
+import os
 import re
 import subprocess
 
@@ -50,8 +51,14 @@ def read(report):
 
 
 class TailorBench:
-    def __init__(self, program, repetitions):
+    """`dots`: (M, K, N) of further benchmarks, given_dot/MxKxN."""
+
+    def __init__(self, program, repetitions, dots=()):
         self._program, self._repetitions, self._names = program, repetitions, None
+        self._dots = " ".join("x".join(map(str, shape)) for shape in dots)
+
+    def with_dots(self, dots):
+        return TailorBench(self._program, self._repetitions, dots)
 
     def names(self):
         """All benchmarks that the program has."""
@@ -75,7 +82,8 @@ class TailorBench:
         return self.run(f"^{re.escape(name)}$", repetitions)[name]
 
     def _start(self, *arguments):
-        done = subprocess.run([str(self._program), *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([str(self._program), *arguments], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, TAILOR_BENCH_DOTS=self._dots))
         if done.returncode != 0:
             raise RuntimeError(f"tailor-bench {' '.join(arguments)}: {done.stderr.strip()[-500:]}")
         return done.stdout

@@ -12,7 +12,7 @@ from side_by_side.processes.operands import numbers
 
 
 def stub(name, *result):
-    return types.SimpleNamespace(name=name, result=lambda: numpy.array(result, numpy.float32))
+    return types.SimpleNamespace(name=name, results=lambda: [numpy.array(result, numpy.float32)])
 
 
 class EnginesTest(unittest.TestCase):
@@ -26,20 +26,20 @@ class EnginesTest(unittest.TestCase):
         self.assertGreater(engine.prepare(op="dot", m=3, k=5, n=4), 0)
         self.assertGreaterEqual(len(engine.times(0.05)), serve.LEAST_RUNS)
         expected = numbers((3, 5), 1) @ numbers((5, 4), 2)
-        numpy.testing.assert_allclose(engine.result(), expected.ravel(), rtol=1e-5, atol=1e-6)
+        numpy.testing.assert_allclose(engine.results()[0], expected.ravel(), rtol=1e-5, atol=1e-6)
 
     def test_row_kernels_and_convolutions(self):
         engine = self.engine()
         engine.prepare(op="softmax", rows=2, columns=6)
         weights = numpy.exp(numbers((2, 6), 1))
-        numpy.testing.assert_allclose(engine.result(), (weights / weights.sum(1, keepdims=True)).ravel(), rtol=1e-5)
+        numpy.testing.assert_allclose(engine.results()[0], (weights / weights.sum(1, keepdims=True)).ravel(), rtol=1e-5)
         engine.prepare(op="gelu_tanh", rows=2, columns=6)
         x = numbers((2, 6), 1).astype(numpy.float64)
         below = 0.5 + 0.5 * numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x ** 3))
-        numpy.testing.assert_allclose(engine.result(), (x * below).ravel(), rtol=1e-6)
+        numpy.testing.assert_allclose(engine.results()[0], (x * below).ravel(), rtol=1e-6)
         engine.prepare(op="conv", x=[1, 1, 2, 2], weights=[1, 1, 3, 3], strides=[1, 1], pads=[1, 1])
         x, w = numbers((2, 2), 1), numbers((3, 3), 2)
-        self.assertAlmostEqual(float(engine.result()[0]), float((x * w[1:, 1:]).sum()), places=5)
+        self.assertAlmostEqual(float(engine.results()[0][0]), float((x * w[1:, 1:]).sum()), places=5)
 
     def test_what_cannot_be_done_is_said_and_the_engine_lives_on(self):
         engine = self.engine()
@@ -62,6 +62,20 @@ class AgreementTest(unittest.TestCase):
                 engines.require_agreement([stub("A", 1, -100), stub("B", *wrong)], 1e-4, "case")
         with self.assertRaisesRegex(ValueError, "2 and 1 elements: case"):
             engines.require_agreement([stub("A", 1, -100), stub("B", 1)], 1e-4, "case")
+
+    def test_every_result_counts(self):
+        def of(name, *results):
+            return types.SimpleNamespace(name=name, results=lambda: [numpy.array(each, numpy.float32) for each in results])
+        with self.assertRaisesRegex(ValueError, "differ by"):
+            engines.require_agreement([of("A", [1e6], [1, 2]), of("B", [1e6], [1, 3])], 1e-4, "case")
+        with self.assertRaisesRegex(ValueError, "1 and 2 results: case"):
+            engines.require_agreement([of("A", [1]), of("B", [1], [2])], 1e-4, "case")
+
+    def test_rows_in_any_order(self):
+        shuffled = [stub("A", 1, 2, 3), stub("B", 3, 1, 2)]
+        engines.require_agreement(shuffled, 1e-4, "case", unordered=True)
+        with self.assertRaisesRegex(ValueError, "differ by"):
+            engines.require_agreement(shuffled, 1e-4, "case")
 
 
 class OperandsTest(unittest.TestCase):

@@ -4,14 +4,17 @@ import types
 import unittest
 from unittest import mock
 
+from side_by_side import cpu
+from side_by_side.figures import AtLeast
 from side_by_side.rows import in_cache
 from side_by_side.tailor_bench import Result
 
 
-def bench_of(nanoseconds):
+def bench_of(nanoseconds, wide=True):
     def one(name, repetitions):
         return Result({"run_name": name, "cpu_time": nanoseconds, "time_unit": "ns"})
-    return types.SimpleNamespace(tailor=types.SimpleNamespace(one=one), build_dir=pathlib.Path("/nowhere"), rounds=2)
+    return types.SimpleNamespace(tailor=types.SimpleNamespace(one=one), build_dir=pathlib.Path("/nowhere"), rounds=2,
+                                 cpu=cpu.chosen("host", avx512=wide))
 
 
 class InCacheTest(unittest.TestCase):
@@ -25,9 +28,14 @@ class InCacheTest(unittest.TestCase):
     def test_a_peer_that_takes_three_times_as_long(self):
         peer = types.SimpleNamespace(name="peer 1")
         with mock.patch.object(in_cache, "microseconds", return_value=(2.0, 6.0)):
-            time, speed_up = in_cache.figures_of(None, "gelu", [None, peer])
+            time, speed_up = in_cache.figures_of(None, "gelu", AtLeast(2.2), [None, peer])
         self.assertEqual((time.peer, time.peer_value, time.ratio), ("peer 1", 6, 3))
         self.assertEqual((speed_up.value, speed_up.met), (3, True))
+
+    def test_targets_without_avx512(self):
+        figures = {figure.name: figure for figure in in_cache.row_kernels(bench_of(32768, wide=False))}
+        self.assertEqual(figures["exp, speed-up"].bar, AtLeast(1.3))
+        self.assertIsNone(figures["softmax, an element"].bar)
 
 
 if __name__ == "__main__":

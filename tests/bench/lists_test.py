@@ -29,6 +29,16 @@ class ListsTest(unittest.TestCase):
         for batch, length in lists.encoder_stream(1000):
             self.assertTrue(1 <= batch <= 8 and 1 <= length <= 512)
 
+    def test_drawn_matmuls_are_within_their_ranges(self):
+        shapes = lists.drawn_dots(500, 1e9, 1 << 26)
+        self.assertEqual(shapes[:24], lists.drawn_dots(24, 1e9, 1 << 26))
+        ranges = [{name: int(value) for name, value in row.items()} for row in lists.rows_of("mikpoly_gemm_ranges.csv")]
+        self.assertEqual(sum(row["cases"] for row in ranges), 1433)
+        for m, k, n in shapes:
+            self.assertLessEqual(2 * m * k * n, 1e9)
+            self.assertTrue(any(all(row[f"{dim}_min"] <= size <= row[f"{dim}_max"] for dim, size in zip("mkn", (m, k, n)))
+                                for row in ranges), (m, k, n))
+
     def test_a_quick_run_takes_cases_from_the_first_to_the_last(self):
         quick, full = types.SimpleNamespace(full=False), types.SimpleNamespace(full=True)
         self.assertEqual(Bench.pick(quick, range(10), 4), [0, 3, 6, 9])

@@ -130,7 +130,7 @@ class EngineTest(unittest.TestCase):
             with engines.all_open(lambda: engines.serving_engine("tailor", 2, {"crnn": path})) as (engine,):
                 requests = [{"model": "crnn", "text_line": shape} for shape in ([1, 5], [2, 7], [3, 1])]
                 engine.prepare(**requests[1])
-                self.assertEqual(engine.result().size, 2 * 32 * 7)
+                self.assertEqual(engine.results()[0].size, 2 * 32 * 7)
                 engine.ask(callers=4, requests=requests)
                 turn = serving.Turn(**engine.ask(serve=0.05))
                 engine.ask(check=True)

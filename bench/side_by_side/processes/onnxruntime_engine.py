@@ -2,20 +2,35 @@
 import numpy
 import onnxruntime
 
-from .operands import of_model
+from .operands import fixed_of, of_model
 
 
-def bound(session, inputs, out):
-    """A function that runs on these inputs, writes `out`, and returns it."""
+def bound(session, inputs, outs):
+    """A function that runs on these inputs, writes all outputs, and returns them."""
     binding = session.io_binding()
     for name, array in inputs.items():
         binding.bind_cpu_input(name, array)
-    binding.bind_output(session.get_outputs()[0].name, "cpu", 0, out.dtype, out.shape, out.ctypes.data)
+    for output, out in zip(session.get_outputs(), outs):
+        binding.bind_output(output.name, "cpu", 0, out.dtype, out.shape, out.ctypes.data)
 
     def run():
         session.run_with_iobinding(binding)
-        return out
+        return outs
     return run
+
+
+class BoundLater:
+    """The first run learns the shapes of the outputs, which later runs write again."""
+
+    def __init__(self, session, inputs):
+        self._session, self._inputs, self._run = session, inputs, None
+
+    def __call__(self):
+        if self._run is not None:
+            return self._run()
+        outs = [numpy.asarray(out) for out in self._session.run(None, self._inputs)]
+        self._run = bound(self._session, self._inputs, outs)
+        return outs
 
 
 class Engine:
@@ -31,13 +46,8 @@ class Engine:
         if "node" in case:
             from . import nodes  # imports onnx, which a model's process does not need
             model, inputs = nodes.model(case["node"])
-            session = self._session(model.SerializeToString())
-            out = numpy.empty_like(session.run([session.get_outputs()[0].name], inputs)[0])
-            return bound(session, inputs, out)
-        inputs = of_model(case)
-        batch = len(next(iter(inputs.values())))
-        out = numpy.empty((batch, self._model.get_outputs()[0].shape[1]), numpy.float32)
-        return bound(self._model, inputs, out)
+            return BoundLater(self._session(model.SerializeToString()), inputs)
+        return BoundLater(self._model, of_model(case) | fixed_of(case))
 
     def _session(self, model):
         return onnxruntime.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
@@ -62,4 +72,4 @@ class Service:
 
     def _bound(self, model, inputs):
         session = self._sessions[model]
-        return bound(session, inputs, numpy.empty_like(session.run([session.get_outputs()[0].name], inputs)[0]))
+        return BoundLater(session, inputs)

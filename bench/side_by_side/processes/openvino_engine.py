@@ -1,7 +1,7 @@
 """OpenVINO on the CPU for latency, computing in f32 as the others do, one model for all shapes."""
 import openvino
 
-from .operands import of_model
+from .operands import fixed_of, of_model
 
 
 class Engine:
@@ -14,13 +14,14 @@ class Engine:
         self._request = compiled.create_infer_request()
 
     def prepare(self, case):
-        self._arrays = of_model(case)  # tensors do not keep the memory that they share
+        self._arrays = of_model(case) | fixed_of(case)  # tensors do not keep the memory that they share
         for name, array in self._arrays.items():
             self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+        outputs = range(len(self._request.model_outputs))
 
         def run():
             self._request.infer()
-            return self._request.get_output_tensor(0).data
+            return (self._request.get_output_tensor(i).data for i in outputs)
         return run
 
 

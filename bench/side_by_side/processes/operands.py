@@ -10,7 +10,12 @@ def numbers(shape, seed):
 
 
 def of_model(case):
-    """The inputs of a model, by name: of an encoder, of one for images, or of one that reads lines of text."""
+    """The inputs of a model, by name: of an encoder, of one for images, of one that reads lines of text, or of any by its
+    description."""
+    if "inputs" in case:
+        from samples import sample  # of tools/export_models
+        random = numpy.random.default_rng(0)
+        return {entry["name"]: sample(entry, case["sizes"], random) for entry in case["inputs"]}
     if "encoder" in case:
         return dict(zip(("ids", "mask"), tokens(*case["encoder"])))
     if "text_line" in case:
@@ -18,6 +23,11 @@ def of_model(case):
         return {"image": numbers((batch, 1, 32, width), 1)}
     batch, height, width = case["image"]
     return {"x": numbers((batch, 3, height, width), 1)}
+
+
+def fixed_of(case):
+    """The inputs with a fixed value, which Tailor compiles in."""
+    return {name: numpy.asarray(value) for name, value in case.get("fixed", {}).items()}
 
 
 def tokens(batch, length):

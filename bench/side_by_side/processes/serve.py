@@ -4,13 +4,15 @@
 
     {"prepare": {CASE}}   make a case ready and run it once        -> {"first": seconds}
     {"time": SECONDS}     run it repeatedly for about SECONDS      -> {"times": [seconds, ...]}
-    {"save": FILE}        run it, write its result as raw f32      -> {}
+    {"save": FILE}        run it, write its results as raw f32     -> {"elements": [of each result]}
     {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
+    {"opened": true}      seconds that it took to open the model   -> {"seconds": seconds}
     {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              only of Tailor's encoders
 
-A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"node": NAME} of nodes.py,
-or an op with its dim sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times
-are CPU times of the process on the last CPU, else elapsed times.
+A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"inputs": [...], "sizes":
+{...}, "fixed": {...}} as manifest.json of tools/export_models describes them, {"node": NAME} of nodes.py, or an op with
+its dim sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of
+the process on the last CPU, else elapsed times.
 """
 import argparse
 import importlib
@@ -46,9 +48,20 @@ def memory():
     return {name: int(fields[field].split()[0]) << 10 for name, field in (("peak", "VmHWM"), ("now", "VmRSS"))}
 
 
+def save(results, path):
+    """Writes an array, or several one after another; returns their numbers of elements."""
+    arrays = [results] if isinstance(results, numpy.ndarray) else list(results)
+    with open(path, "wb") as file:
+        for array in arrays:
+            numpy.ascontiguousarray(array, numpy.float32).tofile(file)
+    return [array.size for array in arrays]
+
+
 class Server:
-    def __init__(self, engine, clock):
-        self._engine, self._clock, self._run = engine, clock, None
+    """`opened`: the seconds in which the engine was made."""
+
+    def __init__(self, engine, clock, opened=0.0):
+        self._engine, self._clock, self._opened, self._run = engine, clock, opened, None
 
     def answer(self, request):
         if "prepare" in request:
@@ -57,8 +70,9 @@ class Server:
         if "time" in request:
             return {"times": time_runs(self._run, request["time"], self._clock)}
         if "save" in request:
-            numpy.ascontiguousarray(self._run(), numpy.float32).tofile(request["save"])
-            return {}
+            return {"elements": save(self._run(), request["save"])}
+        if "opened" in request:
+            return {"seconds": self._opened}
         if "memory" in request:
             return memory()
         return self._engine.answer(request)
@@ -86,8 +100,9 @@ def main():
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         clock = time.process_time
     module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
+    begin = time.perf_counter()
     engine = module.Engine(options.model, options.threads)
-    speak(engine.name, Server(engine, clock))
+    speak(engine.name, Server(engine, clock, time.perf_counter() - begin))
 
 
 if __name__ == "__main__":

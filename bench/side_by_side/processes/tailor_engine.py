@@ -3,7 +3,11 @@ import numpy
 
 import tailor.runtime
 
+from ..cpu import compile_target
 from .operands import numbers, of_model
+
+DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32",
+          "i64": "int64", "u8": "uint8", "bool": "bool"}
 
 
 def op_graph(case):
@@ -40,15 +44,15 @@ class Engine:
             import tailor.onnx
             from . import nodes  # imports onnx, which a model's process does not need
             model, inputs = nodes.model(case["node"])
-            executable, inputs = tailor.onnx.load(model).compile("host"), list(inputs.values())
-            out = numpy.empty_like(executable.run(*inputs)[0])
-            return self._bound(executable.session(threads=self._threads), inputs, out)
+            return self._compiled(tailor.onnx.load(model), inputs)
         if self._model:
-            inputs = list(of_model(case).values())
-            return self._bound(self._session, inputs, self._f32_out(self._model, inputs))
+            return self._bound(self._session, self._model, of_model(case))
         graph, x = op_graph(case)
-        executable = graph.compile("host")
-        return self._bound(executable.session(threads=self._threads), [x], self._f32_out(executable, [x]))
+        return self._compiled(graph, {"x": x})
+
+    def _compiled(self, graph, inputs):
+        executable = graph.compile(compile_target())
+        return self._bound(executable.session(threads=self._threads), executable, inputs)
 
     def answer(self, request):
         if "reserve" in request:
@@ -58,16 +62,17 @@ class Engine:
         return {"bytes": [plan.workspace_bytes for plan in plans]}
 
     @staticmethod
-    def _f32_out(executable, inputs):
-        return numpy.empty(executable.plan(*inputs).shapes[0], numpy.float32)
-
-    @staticmethod
-    def _bound(session, inputs, out):
-        session.bind(inputs, [out])
+    def _bound(session, executable, inputs):
+        shapes = executable.plan(**inputs).shapes
+        if any(-1 in shape for shape in shapes):  # data-dependent: known after a run
+            outs = session.run(**inputs)
+        else:
+            outs = [numpy.empty(shape, DTYPES[spec.dtype]) for shape, spec in zip(shapes, executable.outputs)]
+        session.bind(inputs, outs)
 
         def run():
             session.run_bound()
-            return out
+            return outs
         return run
 
 

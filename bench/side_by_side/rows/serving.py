@@ -5,7 +5,7 @@ import statistics
 import time
 
 from .. import engines
-from ..figures import AtLeast, AtMost, Figure
+from ..figures import AtLeast, AtMost, Figure, percentile
 from ..lists import serving_requests
 
 CALLERS = 8
@@ -14,12 +14,6 @@ MODELS = ("minilm", "resnet18", "crnn")
 TOLERANCE = 1e-3
 SECONDS, FULL_SECONDS = 5, 60  # of each turn
 TRIAL_SECONDS, FULL_TRIAL_SECONDS = 2, 10  # of each parallelism
-
-
-def percentile(latencies, percent):
-    """The nearest-rank percentile."""
-    ordered = sorted(latencies)
-    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
 @dataclasses.dataclass

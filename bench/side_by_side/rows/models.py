@@ -7,9 +7,11 @@ and then takes turns with the others.
 import dataclasses
 import itertools
 import json
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 from .. import corpus, engines
@@ -83,16 +85,14 @@ def whole_models(bench):
 def measured(bench, model):
     bench.progress(f"{model.name}: compiling")
     path, entry = bench.corpus.file(model), bench.corpus.entry(model)
-    artifacts = {build: bench.folder / f"{model.name}_{build}.tlr" for build in BUILDS}
-    builds = compiled(bench, path, specifications(bench, path, entry, model.sizes), artifacts)
     case = {"inputs": entry["inputs"], "sizes": model.sizes, "fixed": entry.get("fixed") or {}}
-    sides = {}
-    for threads in bench.threads:
-        bench.progress(f"{model.name} at {model.shape}, threads={threads}")
-        sides[threads] = turns(bench, model, {"tailor": artifacts["host"], **dict.fromkeys(PEERS, path)}, case,
-                               entry.get("unordered", False), threads)
-    for artifact in artifacts.values():
-        artifact.unlink()
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        artifacts = {build: pathlib.Path(folder) / f"{build}.tlr" for build in BUILDS}
+        builds = compiled(bench, path, specifications(bench, path, entry, model.sizes), artifacts)
+        files, sides = {"tailor": artifacts["host"], **dict.fromkeys(PEERS, path)}, {}
+        for threads in bench.threads:
+            bench.progress(f"{model.name} at {model.shape}, threads={threads}")
+            sides[threads] = turns(bench, model, files, case, entry.get("unordered", False), threads)
     return Measured(model, builds, sides)
 
 
@@ -119,7 +119,7 @@ def compile_once(path, artifact, specification):
                            json.dumps(specification)], env=engines.python_paths(), capture_output=True, text=True,
                           check=False, timeout=COMPILE_TIMEOUT)
     if done.returncode != 0:
-        raise RuntimeError(f"compile ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+        raise RuntimeError(f"compiling ended with {done.returncode}: {''.join(done.stderr.splitlines()[-1:])[-300:]}")
     result = json.loads(done.stdout)
     return result["seconds"], result["peak"]
 
@@ -131,10 +131,13 @@ def turns(bench, model, files, case, unordered, threads):
         for kind, file in files.items():
             try:
                 engine, side = answering(kind, file, case, threads)
-            except (NotMeasured, RuntimeError) as reason:
+            except NotMeasured as reason:  # for all models alike
+                bench.note(f"models: {reason}")
+                continue
+            except RuntimeError as error:
                 if kind == "tailor":
                     raise
-                bench.note(f"models: {model.name} without {kind}: {str(reason)[:200]}")
+                bench.note(f"models: {model.name} without {kind}: {str(error)[:200]}")
                 continue
             opened.append(engine)
             sides.append(side)

@@ -20,12 +20,14 @@ GROUPS = ("images", "transformers", "speech", "detection")
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """`source`: "wheel", or the exporter: "dynamo" or "legacy". `sizes`: of the symbols of its manifest entry."""
+    """`source`: "wheel", or the exporter: "dynamo" or "legacy". `sizes`: of the symbols of its manifest entry. `tolerance`: of
+    the largest magnitude of an output."""
     name: str
     source: str
     group: str
     quick: bool
     sizes: dict
+    tolerance: float = 1e-3
 
     @property
     def shape(self):
@@ -38,8 +40,8 @@ class Model:
 
 def listed():
     """All models of the list."""
-    return [Model(row["name"], row["source"], row["group"], row["quick"] == "yes", sizes_of(row["sizes"]))
-            for row in rows_of("models.csv")]
+    return [Model(row["name"], row["source"], row["group"], row["quick"] == "yes", sizes_of(row["sizes"]),
+                  float(row["tolerance"] or Model.tolerance)) for row in rows_of("models.csv")]
 
 
 def sizes_of(text):
@@ -92,13 +94,14 @@ class Corpus:
 
 
 def file_dims(inputs, entry):
-    """{name of a dim in the file: symbol or size in the manifest}. `inputs`: ValueInfoProtos of the file."""
+    """{name that importing gives a dim of the file: symbol or size in the manifest}. `inputs`: the file's ValueInfoProtos."""
     dims = {}
     written = {value.name: value.type.tensor_type.shape.dim for value in inputs}
     for each in entry["inputs"]:
         for i, (dim, meant) in enumerate(zip(written[each["name"]], each["dims"])):
             if not dim.HasField("dim_value"):
-                dims[dim.dim_param or f"{each['name']}_dim{i}"] = meant
+                unnamed = dim.dim_param in ("", "?")
+                dims[f"{each['name']}_dim{i}" if unnamed else dim.dim_param] = meant
     return dims
 
 

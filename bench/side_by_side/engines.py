@@ -33,7 +33,7 @@ class Engine:
     def _read(self):
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{' '.join(self._process.args)} ended with status {self._process.wait()}")
+            raise RuntimeError(f"{' '.join(self._process.args[1:])} ended with status {self._process.wait()}")
         reply = json.loads(line)
         if "error" in reply:
             raise RuntimeError(f"{self.name}: {reply['error']}")

@@ -5,7 +5,7 @@ import types
 import unittest
 from unittest import mock
 
-import onnx
+import numpy
 from onnx import TensorProto, helper
 
 from side_by_side import corpus, cpu, engines
@@ -81,6 +81,25 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(table.markdown(), "Times:\n\n| name | ms |\n| --- | --- |\n| a | 1.000 |\n| long | - |")
 
 
+class AgreementTest(unittest.TestCase):
+    def agreeing(self, *results):
+        notes = []
+        engines_of = [types.SimpleNamespace(name=name, results=lambda value=value: [numpy.array([value])])
+                      for name, value in zip(("Tailor", "A 1", "B 2"), results)]
+        kept = models.agreeing(types.SimpleNamespace(note=notes.append), model("m"), engines_of, False)
+        return [engine.name for engine in kept], notes
+
+    def test_a_peer_that_differs_from_the_others_is_left_out(self):
+        kept, (note,) = self.agreeing(1.0, 1.0, 1.5)
+        self.assertEqual(kept, ["Tailor", "A 1"])
+        self.assertRegex(note, "^models: Tailor and B 2 differ by .*: m$")
+        self.assertEqual(self.agreeing(1.0)[0], ["Tailor"])
+
+    def test_results_that_no_peer_confirms_are_no_benchmark(self):
+        with self.assertRaisesRegex(ValueError, "Tailor and A 1 differ"):
+            self.agreeing(1.0, 1.5, 1.5)
+
+
 class RowTest(unittest.TestCase):
     def bench(self, **changed):
         return types.SimpleNamespace(**{"full": False, "asked": ["models"], "named": ["resnet", "bert"], "tables": [],
@@ -124,9 +143,9 @@ class CorpusTest(unittest.TestCase):
         self.assertEqual(corpus.sizes_of("samples=4 fmin=46.875"), {"samples": 4, "fmin": 46.875})
 
     def test_dims_of_a_file_by_their_names(self):
-        value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, None])
-        self.assertEqual(corpus.file_dims([value], {"inputs": [{"name": "x", "dims": ["batch", 3, "width"]}]}),
-                         {"N": "batch", "x_dim2": "width"})
+        value = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, "?", None])
+        self.assertEqual(corpus.file_dims([value], {"inputs": [{"name": "x", "dims": ["batch", 3, "height", 224]}]}),
+                         {"N": "batch", "x_dim2": "height", "x_dim3": 224})
 
     def test_without_exporters_a_model_says_how_to_get_them(self):
         with mock.patch.object(corpus, "EXPORTERS_PYTHON", pathlib.Path("/nowhere/python")):

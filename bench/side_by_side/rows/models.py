@@ -19,7 +19,6 @@ from ..figures import AtLeast, AtMost, Figure, NotMeasured, failure, geomean, pe
 from ..tables import Table
 
 SECONDS = 1.0  # of each turn
-TOLERANCE = 1e-3  # of the largest magnitude of an output
 PEERS = ("onnxruntime", "openvino")
 NAMES = ("Tailor", "onnxruntime", "OpenVINO")
 BUILDS = ("default", "host", "fixed")
@@ -126,7 +125,7 @@ def compile_once(path, artifact, specification):
 
 def turns(bench, model, files, case, unordered, threads):
     """[Side] of Tailor and of the peers that run the model."""
-    opened, sides = [], []
+    opened, sides = [], {}
     try:
         for kind, file in files.items():
             try:
@@ -140,16 +139,31 @@ def turns(bench, model, files, case, unordered, threads):
                 bench.note(f"models: {model.name} without {kind}: {str(error)[:200]}")
                 continue
             opened.append(engine)
-            sides.append(side)
-        engines.require_agreement(opened, TOLERANCE, model.name, unordered)
-        for side, times in zip(sides, engines.times_of_turns(opened, bench.rounds, SECONDS)):
-            side.times = times
-        for side, engine in zip(sides, opened):
-            side.peak = engine.ask(memory=True)["peak"]
-        return sides
+            sides[engine] = side
+        kept = agreeing(bench, model, opened, unordered)
+        for engine, times in zip(kept, engines.times_of_turns(kept, bench.rounds, SECONDS)):
+            sides[engine].times, sides[engine].peak = times, engine.ask(memory=True)["peak"]
+        return [sides[engine] for engine in kept]
     finally:
         for engine in opened:
             engine.close()
+
+
+def agreeing(bench, model, opened, unordered):
+    """Tailor and the peers that agree with it. A peer whose results differ is noted; ValueError where all peers' do."""
+    own, *peers = opened
+    kept, errors = [own], []
+    for peer in peers:
+        try:
+            engines.require_agreement([own, peer], model.tolerance, model.name, unordered)
+            kept.append(peer)
+        except ValueError as error:
+            errors.append(error)
+    if errors and len(kept) == 1:
+        raise errors[0]
+    for error in errors:
+        bench.note(f"models: {error}")
+    return kept
 
 
 def answering(kind, file, case, threads):

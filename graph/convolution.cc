@@ -260,7 +260,8 @@ absl::StatusOr<Value> ConvByTaps(Formula& f, Graph& graph, Value x, Value weight
       inner /= size;
       const int64_t offset = tap / inner % size * windows.dilations[i] - *windows.low[i].constant();
       const DimExpr& dim_size = shape[2 + i];
-      const DimExpr outside = DimExpr::Min(std::abs(offset), dim_size), none = 0;
+      // Min(0, dim_size) is not known to be 0, and without that the shapes of taps would not be known to be equal.
+      const DimExpr none = 0, outside = offset == 0 ? none : DimExpr::Min(std::abs(offset), dim_size);
       inside.before.push_back(offset < 0 ? outside : none);
       inside.starts.push_back(offset > 0 ? outside : none);
       inside.counts.push_back(dim_size - outside);

@@ -370,6 +370,20 @@ TEST(Convolution, ByTapsIsASumOfMatmulsInsideItsOperand) {
   }
 }
 
+// Chains of such layers must not grow the expressions of their dims.
+TEST(Convolution, ByTapsKeepsDimsThatAreExpressions) {
+  const Graph graph = BuiltGraph("%x: f32[N, 128, floordiv(H + 7, 8), floordiv(W + 7, 8)]",
+                                 [](Graph& g) -> absl::StatusOr<std::vector<Value>> {
+                                   const Windows windows{.dilations = {8, 8}, .low = {8, 8}, .high = {8, 8}};
+                                   auto y = Conv(g, kX, Weights(g, {4, kDeep, 3, 3}), {}, windows, 1);
+                                   if (!y.ok()) return y.status();
+                                   return std::vector<Value>{*y};
+                                 });
+  const Shape &x = graph.type(kX).shape, &y = graph.type(graph.outputs()[0].value).shape;
+  EXPECT_EQ(y[2], x[2]);
+  EXPECT_EQ(y[3], x[3]);
+}
+
 TEST(Convolution, IsByTapsForLargeDilationsManyChannelsAndFiniteConstantWeights) {
   const auto windows_of = [](const char* header, auto weights, Windows windows) {
     const std::string ops = OpsOf(header, [&](Graph& g) { return Conv(g, kX, weights(g), {}, windows, 1); });

@@ -86,5 +86,19 @@ TEST(ShareKernels, WhatSchedulesTreatInOtherWaysStaysApart) {
   EXPECT_EQ(Matmuls(Program(Layers({512, 1024, 512, 1024}))), 2);  // large weights; the first and the last are equal
 }
 
+// With 300 as a slot, the second kernel has the text of the first.
+TEST(ShareKernels, ASlotIsNoConstantOfAnotherKernel) {
+  const LoweredProgram program = Program(R"(
+graph @two(%a: f32[N, M, 8], %b: f32[N, 300, 8]) {
+  %y = reduce_max %a {axes = [2]}
+  %z = reduce_max %b {axes = [2]}
+  return "y" = %y, "z" = %z
+})");
+  EXPECT_THAT(Launches(program), ElementsAre("0(? ? ?)", "1(? ?)"));
+  for (const host::Launch& launch : program.programs[0].launches) {
+    EXPECT_EQ(launch.dims.size(), program.kernels[launch.kernel].dims.size()) << launch.name;
+  }
+}
+
 }  // namespace
 }  // namespace tailor::lower

@@ -33,11 +33,16 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
     return absl::InvalidArgumentError(
         absl::StrCat(function, ": options.max_versions and options.max_code_bytes are at ", "least 1"));
   }
+  if (given.optimize != 0 && given.optimize != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(function, ": options.optimize is ", given.optimize, ", not 0 or 1"));
+  }
   options.offer_products = given.offer_products != 0;
   options.allow_tf32 = given.allow_tf32 != 0;
   options.direct_convolutions = given.direct_convolutions != 0;
+  options.optimize = given.optimize != 0;
   options.bounds = {given.max_versions, given.max_code_bytes};
-  options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
+  options.threads =
+      static_cast<int>(std::min<uint64_t>(given.threads > 0 ? given.threads : tailor_usable_cpus(), INT_MAX));
   options.memory_limit = given.memory_limit;
   if (given.progress != nullptr) {
     options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {
@@ -74,7 +79,8 @@ absl::Status CompileToBytes(const char* function, const tailor_graph* graph, con
   TAILOR_ASSIGN_OR_RETURN(driver::CompileOptions compile, ReadCompileOptions(function, given));
   if (given.isolated != 0) return isolated::Compile(graph->graph, given, out);
   TAILOR_ASSIGN_OR_RETURN(driver::CompiledProgram compiled, driver::Compile(graph->graph, compile));
-  return FromC(ToC(WriteArtifact(compiled.program, {given.secret_key}, out)));
+  const auto release = [&](size_t constant) { compiled.constants[constant] = nullptr; };
+  return FromC(ToC(WriteArtifact(compiled.program, {.secret_key = given.secret_key, .release = release}, out)));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "exec/counters.h"
 #include "exec/cpu_features.h"
 #include "exec/cuda/cublas_lt.h"
+#include "exec/usable_cpus.h"
 
 using tailor::CheckPointer;
 using tailor::Code;
@@ -77,6 +78,8 @@ Failure ReadPoolLimits(const tailor_runtime_options& options, tailor::PoolLimits
 const char* tailor_version(void) { return TAILOR_VERSION; }
 
 int32_t tailor_version_number(void) { return TAILOR_VERSION_NUMBER; }
+
+uint64_t tailor_usable_cpus(void) { return tailor::UsableCpus(); }
 
 const char* tailor_cpu_features(void) {
   try {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <thread>
 
 #include "exec/arch.h"
 #include "exec/fork.h"
+#include "exec/usable_cpus.h"
 
 namespace tailor {
 namespace {
@@ -41,7 +41,7 @@ class SignalsBlocked {
 }  // namespace
 
 ThreadTeam::ThreadTeam(size_t threads)
-    : workers_(threads - 1), generation_(ForkGeneration()), crowded_(threads > std::thread::hardware_concurrency()) {
+    : workers_(threads - 1), generation_(ForkGeneration()), crowded_(threads > UsableCpus()) {
   Start();
 }
 

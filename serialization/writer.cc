@@ -1,6 +1,7 @@
 #include "serialization/writer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <string>
 
@@ -77,15 +78,29 @@ void HashHeader(const uint8_t* secret_key, ArtifactHeader* header) {
   std::memcpy(header->seal, seal.data(), kHashBytes);
 }
 
-void CopyItems(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header, AlignedBytes* file) {
+void CopyImages(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header,
+                AlignedBytes* file) {
   auto place = places.images.begin();
   ForEachImage(program, [&](std::span<const std::byte> image) {
     std::copy(image.begin(), image.end(), file->data() + header.images.offset + place++->offset);
   });
+}
+
+// Copies the constants and zeroes the bytes between them, touching no page of the file before it is needed.
+void CopyConstants(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header,
+                   const std::function<void(size_t)>& release, AlignedBytes* file) {
+  const std::span<std::byte> section = file->span().subspan(header.constants_offset, header.constants_size);
+  uint64_t end = 0;
   for (size_t i = 0; i < program.constants.size(); ++i) {
+    const uint64_t offset = places.constants[i].offset;
+    assert(offset >= end);
+    std::fill(section.begin() + end, section.begin() + offset, std::byte{0});
     const auto bytes = program.constants[i].bytes;
-    std::copy(bytes.begin(), bytes.end(), file->data() + header.constants_offset + places.constants[i].offset);
+    std::copy(bytes.begin(), bytes.end(), section.begin() + offset);
+    end = offset + bytes.size();
+    if (release) release(i);
   }
+  std::fill(section.begin() + end, section.end(), std::byte{0});
 }
 
 }  // namespace
@@ -101,9 +116,10 @@ Failure WriteArtifact(const Program& program, const WriteOptions& options, Align
   if (places.images_size > kMaxImagesBytes) return {Code::kInternal, "images are too large", ""};
   ArtifactHeader header = LayOut(metadata.size(), places);
   AlignedBytes file(header.file_size);
-  std::memset(file.data(), 0, file.size());
+  std::memset(file.data(), 0, header.constants_offset);
   std::memcpy(file.data() + header.metadata.offset, metadata.data(), metadata.size());
-  CopyItems(program, places, header, &file);
+  CopyImages(program, places, header, &file);
+  CopyConstants(program, places, header, options.release, &file);
   HashConstants(header, places, &file);
   for (SectionHeader* section : {&header.metadata, &header.images, &header.chunks}) HashSection(file, section);
   HashHeader(options.secret_key, &header);

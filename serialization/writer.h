@@ -2,7 +2,9 @@
 #ifndef TAILOR_SERIALIZATION_WRITER_H_
 #define TAILOR_SERIALIZATION_WRITER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "codegen/contract/program.h"
 #include "exec/failure.h"
@@ -12,6 +14,9 @@ namespace tailor {
 
 struct WriteOptions {
   const uint8_t* secret_key = nullptr;  // Ed25519 secret key, 64 bytes, to sign with; or null
+  // Called once per constant, ascending, when its bytes are no longer needed: freeing them there bounds the memory of
+  // large weights to one copy. May be empty.
+  std::function<void(size_t constant)> release;
 };
 
 // Fails with INTERNAL naming the rule if `program` breaks one of serialization/validator.h. Constants in `*out` are

@@ -87,6 +87,7 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   request.add_offer_products(options.offer_products);
   request.add_direct_convolutions(options.direct_convolutions);
   request.add_allow_tf32(options.allow_tf32);
+  request.add_optimize(options.optimize);
   b.Finish(request.Finish());
   return b.Release();
 }

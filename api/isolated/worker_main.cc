@@ -162,6 +162,7 @@ void Compile(const Request& asked) {
   options.offer_products = request.offer_products();
   options.direct_convolutions = request.direct_convolutions();
   options.allow_tf32 = request.allow_tf32();
+  options.optimize = request.optimize();
   Check(tailor_graph_compile_artifact(graph, &options, KeepArtifact, nullptr));
   Send(Kind::kDone, 0, 1, "", "");
 }

@@ -18,6 +18,10 @@ func Version() string { return C.GoString(C.tailor_version()) }
 // CPUFeatures is the level of this machine's CPU, and the CPU features that the runtime library can and cannot use: one line.
 func CPUFeatures() string { return C.GoString(C.tailor_cpu_features()) }
 
+// UsableCPUs is the number of CPUs that the calling thread may use: those of its affinity mask, at most the CPU quota of
+// the process's control groups, rounded up.
+func UsableCPUs() int { return int(C.tailor_usable_cpus()) }
+
 // Executable is a compiled graph. It may be used from many goroutines.
 type Executable struct {
 	mutex  sync.RWMutex // locked for Close; read-locked while C uses the handle

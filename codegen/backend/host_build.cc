@@ -16,9 +16,10 @@ constexpr size_t kSharedPerModule = 8;
 
 }  // namespace
 
-HostBuild::HostBuild(const lower::LoweredProgram& program, CpuTarget target)
+HostBuild::HostBuild(const lower::LoweredProgram& program, CpuTarget target, bool optimize)
     : program_(program),
       target_(std::move(target)),
+      optimize_(optimize),
       kernel_modules_(SplitIntoModules(program.kernels)),
       dropped_(program.kernels.size()) {}
 
@@ -45,7 +46,7 @@ std::string HostBuild::SchedulesText() const {
 
 absl::Status HostBuild::Emit(int number) {
   const auto kernels = static_cast<int>(kernel_modules_.size());
-  const bool is_host = number == modules() - 1, is_shared = !is_host && number >= kernels;
+  const bool is_host = number == modules() - 1, is_shared = IsShared(number);
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(is_host ? "host" : is_shared ? "shared" : "kernels", context);
   if (is_host) {
@@ -84,6 +85,10 @@ void HostBuild::SetKernels() {
 
 size_t HostBuild::SharedModules() const { return (shared_.size() + kSharedPerModule - 1) / kSharedPerModule; }
 
+bool HostBuild::IsShared(int module) const {
+  return module >= static_cast<int>(kernel_modules_.size()) && module < modules() - 1;
+}
+
 absl::Status HostBuild::EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const {
   BeginModule(module);
   for (int i : kernels) {
@@ -100,7 +105,8 @@ void HostBuild::EmitShared(size_t number, llvm::Module& module) const {
 }
 
 absl::Status HostBuild::CompileObject(int number, std::unique_ptr<llvm::Module> module) {
-  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(target_));
+  const auto effort = optimize_ || IsShared(number) ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
+  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(target_, effort));
   const std::string name = module->getName().str();
   ModuleText text;
   ModuleText* wanted = DumpWanted() ? &text : nullptr;

@@ -26,7 +26,8 @@ using SharedFunctions = std::map<std::string, std::function<void(llvm::Module&)>
 // One module per group of kernels; then those of the functions that these share; the last module is the host program.
 class HostBuild : public TargetBuild {
  public:
-  HostBuild(const lower::LoweredProgram& program, CpuTarget target);
+  // `optimize`: code generation optimizes all modules, not only those of shared functions.
+  HostBuild(const lower::LoweredProgram& program, CpuTarget target, bool optimize);
 
   absl::Status Schedule(const CodeBounds& bounds) final;
   std::string SchedulesText() const final;
@@ -56,6 +57,7 @@ class HostBuild : public TargetBuild {
 
   void SetKernels();
   size_t SharedModules() const;
+  bool IsShared(int module) const;
   absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
   void EmitShared(size_t number, llvm::Module& module) const;
   absl::Status CompileObject(int number, std::unique_ptr<llvm::Module> module);
@@ -65,6 +67,7 @@ class HostBuild : public TargetBuild {
 
   const lower::LoweredProgram& program_;
   const CpuTarget target_;
+  const bool optimize_;
   const std::vector<ModuleKernels> kernel_modules_;
   CodeBounds bounds_;
   std::vector<tailor::Schedule> schedules_;   // by kernel

@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(co
   }
   std::vector<std::unique_ptr<backend::Backend>> backends;
   if (!cpus.empty()) {
-    TAILOR_ASSIGN_OR_RETURN(backends.emplace_back(), cpu::MakeCpuBackend(cpus));
+    TAILOR_ASSIGN_OR_RETURN(backends.emplace_back(), cpu::MakeCpuBackend(cpus, options.optimize));
   }
   if (!gpus.empty()) {
     TAILOR_ASSIGN_OR_RETURN(backends.emplace_back(), cuda::MakeCudaBackend(gpus, {.allow_tf32 = options.allow_tf32}));

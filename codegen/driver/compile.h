@@ -24,6 +24,7 @@ struct CompileOptions {
   bool offer_products = false;       // a matmul provider may compute external gemms
   bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
+  bool optimize = true;              // on CPUs, code generation optimizes more than micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
   // Receives the phase and the share done (0 to 1); returning false cancels.
   std::function<bool(const char* phase, double done)> progress;
@@ -32,7 +33,8 @@ struct CompileOptions {
 // A Program and the owners of the memory that its spans point to.
 struct CompiledProgram {
   Program program;
-  std::vector<std::shared_ptr<const void>> storage;
+  std::vector<std::shared_ptr<const void>> constants;  // of program.constants, by index
+  std::vector<std::shared_ptr<const void>> variants;   // of program.variants, by index
 };
 
 // Compiles `graph` for all targets of `options`. Borrows both for the call. Runs up to `threads` threads; `progress` is

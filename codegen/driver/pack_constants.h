@@ -37,7 +37,7 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
 
 struct PackedConstants {
   std::vector<ProgramConstant> constants;            // in the order of LoweredProgram::constants
-  std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
+  std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes, by constant
 };
 
 // Row-major constants are not copied: they reference the graph's bytes. Makes names unique. `report` gets the share

@@ -51,6 +51,7 @@ std::string OptionsText(const std::vector<std::string>& targets, const CompileOp
   if (!options.donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(options.donated, ","));
   if (options.offer_products) absl::StrAppend(&text, " offer_products");
   if (options.allow_tf32) absl::StrAppend(&text, " allow_tf32");
+  if (!options.optimize) absl::StrAppend(&text, " optimize=0");
   if (options.direct_convolutions) absl::StrAppend(&text, " direct_convolutions");
   return text;
 }
@@ -78,7 +79,7 @@ void Add(backend::CompiledVariant variant, CompiledProgram& compiled) {
   std::string& said = compiled.program.provenance.options;
   const std::string assembler = absl::StrCat(" assembler=", parts->assembler);
   if (!parts->assembler.empty() && !absl::StrContains(said, assembler)) said += assembler;
-  compiled.storage.push_back(std::move(parts));
+  compiled.variants.push_back(std::move(parts));
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ absl::Status Pipeline::Pack() {
   TAILOR_RETURN_IF_ERROR(report(0));
   TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(lowered_[0], threads_, report));
   compiled_.program.constants = std::move(packed.constants);
-  compiled_.storage = std::move(packed.storage);
+  compiled_.constants = std::move(packed.storage);
   return absl::OkStatus();
 }
 
@@ -208,7 +209,7 @@ absl::Status Pipeline::EmitAndLink(size_t backend) {
   while (!unfinished.empty()) {
     TAILOR_RETURN_IF_ERROR(DumpSchedules(backend, unfinished));
     std::vector<std::pair<size_t, int>> jobs;  // build, module
-    for (const bool last : {true, false}) {  // a host program, the last module, takes longest
+    for (const bool last : {true, false}) {    // a host program, the last module, takes longest
       for (size_t i : unfinished) {
         for (int module : modules[i]) {
           if ((module == modules[i].back()) == last) jobs.emplace_back(i, module);

@@ -126,16 +126,16 @@ const CpuTarget& HostCpuTarget() {
   return best;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target) {
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target,
+                                                                       llvm::CodeGenOptLevel effort) {
   const llvm::Target* backend = Backend();
   if (backend == nullptr) return absl::InternalError("LLVM has no x86-64 back end");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = absl::StrJoin(
       target.features, ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
-  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(kTriple, target.level, features, options,
-                                                                            llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                                            llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      kTriple, target.level, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
   if (machine == nullptr) return absl::InternalError(absl::StrCat("no target machine for ", target.name));
   return machine;
 }

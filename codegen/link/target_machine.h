@@ -30,8 +30,9 @@ bool RunsHere(const CpuTarget& target);
 // The best level that this machine supports.
 const CpuTarget& HostCpuTarget();
 
-// A TargetMachine with PIC, small code model, O2. Initializes LLVM's X86 target once.
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target);
+// A TargetMachine with PIC, small code model. Initializes LLVM's X86 target once.
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(
+    const CpuTarget& target, llvm::CodeGenOptLevel effort = llvm::CodeGenOptLevel::Default);
 
 }  // namespace tailor
 

@@ -79,6 +79,25 @@ TEST_F(CompilerCompile, ResultRuns) {
   EXPECT_EQ(Run(), kNegated);
 }
 
+TEST_F(CompilerCompile, CodeMayStayUnoptimized) {
+  const std::string usual = Artifact();
+  options.optimize = 0;
+  EXPECT_NE(Artifact(), usual);
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  EXPECT_EQ(Run(), kNegated);
+  const char* json = nullptr;
+  ASSERT_EQ(Text(tailor_executable_describe(executable, &json)), "OK");
+  EXPECT_THAT(json, HasSubstr(" optimize=0\""));
+  for (const int64_t wrong : {-1, 2}) {
+    options.optimize = wrong;
+    tailor_executable* none = nullptr;
+    EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &none)),
+                HasSubstr("options.optimize is " + std::to_string(wrong) + ", not 0 or 1"));
+  }
+  options.struct_size = offsetof(tailor_compile_options, optimize);  // a host that does not know the field
+  EXPECT_EQ(Artifact(), usual);
+}
+
 TEST_F(CompilerCompile, NothingIsCompiledForADeviceThatDoesNotExist) {
   int calls = 0;
   options.progress = [](void* user, const char*, double) { return ++*static_cast<int*>(user), 1; };

@@ -120,13 +120,15 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   options.offer_products = 1;
   options.direct_convolutions = 1;
   options.allow_tf32 = 1;
+  options.optimize = 0;
   options.threads = 1;
   std::string isolated, here;
   ASSERT_EQ(Compile(&isolated), "OK");
   options.isolated = 0;
   ASSERT_EQ(Compile(&here), "OK");
   EXPECT_EQ(isolated, here);
-  for (const char* option : {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32"}) {
+  for (const char* option :
+       {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32", "optimize=0"}) {
     EXPECT_THAT(here, HasSubstr(option));
   }
 }

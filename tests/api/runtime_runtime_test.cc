@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -217,6 +218,13 @@ TEST(Runtime, CpuFeaturesSayWhatCanAndCannotBeUsed) {
   const char* features = tailor_cpu_features();
   EXPECT_EQ(tailor_cpu_features(), features);
   EXPECT_THAT(features, testing::MatchesRegex("x86-64(-v[234])?; uses: cx8, .*; cannot use: .*"));
+}
+
+TEST(Runtime, UsableCpusAreThoseOfTheAffinityMask) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  EXPECT_GE(tailor_usable_cpus(), 1u);
+  EXPECT_LE(tailor_usable_cpus(), static_cast<uint64_t>(CPU_COUNT(&set)));
 }
 
 TEST(Runtime, CountersFillWhatTheStructHasRoomFor) {

@@ -41,7 +41,7 @@ TEST_F(SessionTest, ResultsDoNotDependOnThreads) {
   Make();
   ASSERT_EQ(Run(&alone), "OK");
   EXPECT_EQ(alone.total, alone.Totals());
-  for (uint64_t threads : {2, 5}) {
+  for (uint64_t threads : {2, 5, 16, 64}) {
     for (const bool sleep : {false, true}) {
       SampleBuffers together(999);
       Make({.threads = threads, .sleep = sleep});

@@ -29,18 +29,20 @@ struct Items {
   size_t ways;
   std::atomic<size_t> next{0};
   std::array<std::atomic<int>, 100> taken = {};
-  std::array<std::atomic<int>, 8> inside = {};  // by slot
-  std::atomic<int> intruders{0};                // beyond the ways, or two in one slot at once
+  std::array<std::atomic<int>, 64> inside = {};  // by slot
+  std::atomic<int> intruders{0};                 // beyond the ways, or two in one slot at once
 };
 
 TEST(ThreadTeam, EveryItemIsTakenOnce) {
-  ThreadTeam team(3);
-  ASSERT_TRUE(team.ok());
-  for (int round = 0; round < 2000; ++round) {
-    Items items(1 + round % 3);
-    ASSERT_TRUE(team.TryRun(Items::Take, &items, items.ways, /*sleep=*/round % 500 < 100));
-    for (const std::atomic<int>& taken : items.taken) ASSERT_EQ(taken, 1) << "round " << round;
-    ASSERT_EQ(items.intruders, 0);
+  for (const size_t threads : {3, 16, 64}) {  // the last two are more than most machines' CPUs
+    ThreadTeam team(threads);
+    ASSERT_TRUE(team.ok());
+    for (int round = 0; round < 2000; ++round) {
+      Items items(1 + round % threads);
+      ASSERT_TRUE(team.TryRun(Items::Take, &items, items.ways, /*sleep=*/round % 500 < 100));
+      for (const std::atomic<int>& taken : items.taken) ASSERT_EQ(taken, 1) << "round " << round;
+      ASSERT_EQ(items.intruders, 0);
+    }
   }
 }
 
@@ -49,21 +51,23 @@ struct Barrier {
   explicit Barrier(size_t ways) : ways(ways) {}
 
   static void Attend(void* data, size_t slot, size_t) {
-    auto& grid_sync = *static_cast<Barrier*>(data);
-    grid_sync.came |= 1u << slot;
-    while (grid_sync.came != (1u << grid_sync.ways) - 1) std::this_thread::yield();
+    auto& barrier = *static_cast<Barrier*>(data);
+    barrier.came |= uint64_t{1} << slot;
+    while (barrier.came != ~uint64_t{0} >> (64 - barrier.ways)) std::this_thread::yield();
   }
 
   size_t ways;
-  std::atomic<uint32_t> came{0};
+  std::atomic<uint64_t> came{0};
 };
 
 TEST(ThreadTeam, AllWorkersCome) {
-  ThreadTeam team(4);
-  for (const bool sleep : {false, true, false}) {
-    for (const size_t ways : {1, 2, 4}) {
-      Barrier grid_sync(ways);
-      EXPECT_TRUE(team.TryRun(Barrier::Attend, &grid_sync, ways, sleep));
+  for (const size_t threads : {4, 16, 64}) {
+    ThreadTeam team(threads);
+    for (const bool sleep : {false, true, false}) {
+      for (const size_t ways : {size_t{1}, size_t{2}, threads}) {
+        Barrier barrier(ways);
+        EXPECT_TRUE(team.TryRun(Barrier::Attend, &barrier, ways, sleep));
+      }
     }
   }
 }
@@ -270,9 +274,9 @@ TEST(ThreadTeam, AForkedChildGetsATeamOfItsOwn) {
   const auto team = runtime.Team(2);
   const pid_t child = fork();
   if (child == 0) {
-    Barrier grid_sync(2);
+    Barrier barrier(2);
     const auto own = runtime.Team(2);
-    _exit(own != team && own->TryRun(Barrier::Attend, &grid_sync, 2, false) ? 0 : 1);
+    _exit(own != team && own->TryRun(Barrier::Attend, &barrier, 2, false) ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -20,7 +20,7 @@ struct CheckResult {
   std::string Kind() const { return failure.substr(0, failure.find(':')); }
 };
 
-// Checks, at four shapes drawn with `seed`: the dims and values of every output; that two threads, other memory
+// Checks, at four shapes drawn with `seed`: the dims and values of every output; that several threads, other memory
 // and other alignment give the same bits, but for those of a NaN; that nothing beside outputs is written; that gather
 // indices out of range are reported. At shapes that do not agree, be it before the run or in the middle: that the run
 // is refused with INVALID_ARGUMENT.

@@ -423,6 +423,9 @@ TEST(CppGraph, BadGraphsAreRefusedByName) {
   options = {};
   options.max_versions = 0;
   ExpectInvalid(graph.compile(options), "max_versions");
+  options = {};
+  options.optimize = 2;
+  ExpectInvalid(graph.compile(options), "options.optimize is 2, not 0 or 1");
   other.output("y", other.input("product", DType::kF32, {other.symbol("N") * other.symbol("M")}));
   ExpectInvalid(other.compile(), "cannot be solved");
 }

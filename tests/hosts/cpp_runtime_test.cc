@@ -501,6 +501,7 @@ TEST(CppRuntime, AnAllocatorThatFailsIsAnError) {
 TEST(CppRuntime, KnowsTheMachine) {
   EXPECT_FALSE(tailor::version().empty());
   EXPECT_NE(tailor::cpu_features().find("uses:"), std::string::npos);
+  EXPECT_GE(tailor::usable_cpus(), 1u);
   std::vector<tailor::DeviceInfo> devices = tailor::Runtime::create()->devices().value();
   ASSERT_FALSE(devices.empty());
   EXPECT_EQ(devices[0].device.kind, TAILOR_DEVICE_CPU);

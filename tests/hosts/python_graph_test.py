@@ -276,6 +276,23 @@ class CompileTest(unittest.TestCase):
                 self.assertEqual("direct_convolutions" in described["provenance"]["options"], direct)
                 np.testing.assert_array_equal(executable.run(x)[0], np.einsum("nchwij,mcij->nmhw", windows, weights))
 
+    def test_unoptimized_code_gives_the_same_bits(self):
+        rng, graph = np.random.default_rng(2), tailor.Graph("block")
+        x = graph.input("x", "f32", ["N", 20, "H", "W"])
+        weights = graph.constant(rng.standard_normal((24, 20, 5, 5)).astype(np.float32), "w")
+        graph.output("y", graph.softmax(graph.gelu(graph.conv(x, weights)), 1))
+        image = rng.standard_normal((2, 20, 9, 11)).astype(np.float32)
+        results = []
+        for optimize in (0, 1):
+            executable = graph.compile(optimize=optimize)
+            self.assertEqual("optimize=0" in executable.describe()["provenance"]["options"], not optimize)
+            self.assertEqual("optimize=0" in tailor.Executable.from_bytes(graph.compile_artifact(
+                "host", optimize=optimize)).describe()["provenance"]["options"], not optimize)
+            results.append(executable.run(image)[0])
+        np.testing.assert_array_equal(*results)
+        with self.assertRaisesRegex(tailor.Error, "options.optimize is 2, not 0 or 1"):
+            graph.compile("host", optimize=2)
+
     def step(self):
         graph = tailor.Graph("step")
         cache = graph.input("cache", "f32", ["S", 4])

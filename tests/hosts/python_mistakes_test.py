@@ -73,6 +73,7 @@ class IntegerTest(unittest.TestCase):
         for field in ("threads", "max_versions", "max_code_bytes"):
             for wrong in (-1, 2**64):
                 self.refuses(lambda: graph.compile("host", **{field: wrong}), f"{field} is {wrong}")
+        self.refuses(lambda: graph.compile("host", optimize=2**64), f"optimize is {2**64}")
         executable = graph.compile("host")
         x = np.ones((3, 4), np.float32)
         for wrong in (-1, 2**64 + 1):

@@ -218,6 +218,16 @@ fn convolutions_may_be_direct() {
 }
 
 #[test]
+fn code_may_stay_unoptimized() {
+    for unoptimized in [false, true] {
+        let graph = graph();
+        graph.output("y", input(&graph, "x").exp().unwrap()).unwrap();
+        let executable = graph.compile_with(CompileOptions { unoptimized, ..Default::default() }).unwrap();
+        assert_eq!(executable.describe().unwrap().contains("optimize=0"), unoptimized);
+    }
+}
+
+#[test]
 fn builders_keep_the_shape() {
     let graph = graph();
     let x = input(&graph, "x");

@@ -70,6 +70,13 @@ class ToolTest(ToolCase):
             self.assertEqual(self.run_tool("run", "--values", 64, "c.tlr", "--input", "x=@x.npy"),
                              (0, "y=1x1x2x16xf32=" + ",".join(["144"] * 32) + "\n", ""))
 
+    def test_code_may_stay_unoptimized(self):
+        (self.path / "exp.txt").write_text("graph @e(%x: f32[N]) {\n  %y = exp %x\n  return \"y\" = %y\n}\n")
+        for arguments, said in (((), ""), (("--optimize", 1), ""), (("--optimize", 0), " optimize=0")):
+            self.succeed("compile", "exp.txt", "-o", "e.tlr", "--target", "x86-64-v2", *arguments)
+            described = json.loads(self.run_tool("inspect", "e.tlr", "--json")[1])
+            self.assertEqual(described["provenance"]["options"], "targets=x86-64-v2" + said)
+
     def test_a_provider_computes_offered_products(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")

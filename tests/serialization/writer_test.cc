@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/serialization/artifact_bytes.h"
 
 namespace tailor {
@@ -32,6 +35,38 @@ TEST(Writer, WithoutConstantsTheFileIsSmall) {
   const AlignedBytes bytes = ArtifactOf(program);
   EXPECT_LT(bytes.size(), 8192u);
   EXPECT_EQ(Read(bytes.span()), "OK");
+}
+
+TEST(Writer, ConstantsAreReleasedAsTheyAreCopied) {
+  const AlignedBytes usual = [] {
+    Program program = SampleProgram();
+    program.constants.push_back(program.constants[0]);
+    program.constants[1].name = "other";
+    return ArtifactOf(program);
+  }();
+  Program program = SampleProgram();
+  std::vector<std::vector<std::byte>> owned(2);
+  program.constants.push_back(program.constants[0]);
+  program.constants[1].name = "other";
+  for (size_t i = 0; i < owned.size(); ++i) {
+    const auto bytes = program.constants[i].bytes;
+    owned[i].assign(bytes.begin(), bytes.end());
+    program.constants[i].bytes = owned[i];
+  }
+  std::vector<size_t> released;
+  const auto release = [&](size_t constant) {
+    released.push_back(constant);
+    std::fill(owned[constant].begin(), owned[constant].end(), std::byte{0xff});  // what is read later would show
+  };
+  AlignedBytes bytes;
+  ASSERT_EQ(Text(WriteArtifact(program, {.release = release}, &bytes)), "OK");
+  EXPECT_EQ(released, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(ToVector(bytes), ToVector(usual));
+  // Constants begin at multiples of 64 bytes; those between are zero.
+  const ArtifactHeader header = HeaderOf(bytes.span());
+  ASSERT_EQ(header.constants_size, 128u);
+  const auto section = bytes.span().subspan(header.constants_offset);
+  for (size_t i = sizeof(kSampleScale); i < 64; ++i) EXPECT_EQ(section[i], std::byte{0}) << i;
 }
 
 TEST(Writer, ABrokenProgramIsAnInternalError) {

@@ -16,20 +16,27 @@
 namespace tailor {
 namespace {
 
+struct Choices {
+  bool donated = false;  // all inputs
+  bool optimize = true;
+  DeviceChoice device = {};
+};
+
 class TargetDevice : public TestDevice {
  public:
-  explicit TargetDevice(std::string target, bool donated = false, const DeviceChoice& choice = {})
-      : target_(std::move(target)), donated_(donated), choice_(choice) {}
+  explicit TargetDevice(std::string target, const Choices& choices = {})
+      : target_(std::move(target)), choices_(choices) {}
   std::string name() const override { return target_; }
-  bool survives_fork() const override { return choice_.kind == DeviceChoice::kCpu || target_ == "simt"; }
+  bool survives_fork() const override { return choices_.device.kind == DeviceChoice::kCpu || target_ == "simt"; }
   absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
-    driver::CompileOptions options{.targets = {target_}, .threads = 1};
+    driver::CompileOptions options{.targets = {target_}, .threads = 1, .optimize = choices_.optimize};
     for (NodeId input : graph.inputs()) {
-      if (donated_) options.donated.push_back(graph.node(input).string("name"));
+      if (choices_.donated) options.donated.push_back(graph.node(input).string("name"));
     }
     TAILOR_ASSIGN_OR_RETURN(const driver::CompiledProgram compiled, driver::Compile(graph, options));
     // Where the level adds nothing, the variant's target is a lower one; a GPU takes the variant that it runs.
-    const std::string target = choice_.kind == DeviceChoice::kCpu ? compiled.program.variants.front().target : "";
+    const std::string target =
+        choices_.device.kind == DeviceChoice::kCpu ? compiled.program.variants.front().target : "";
     AlignedBytes artifact;
     TAILOR_RETURN_IF_ERROR(StatusOfFailure(WriteArtifact(compiled.program, {}, &artifact)));
     return Load(std::move(artifact), target);
@@ -37,13 +44,12 @@ class TargetDevice : public TestDevice {
 
  protected:
   virtual absl::StatusOr<std::unique_ptr<TestProgram>> Load(AlignedBytes artifact, const std::string& target) const {
-    return LoadProgram(std::move(artifact), target, choice_);
+    return LoadProgram(std::move(artifact), target, choices_.device);
   }
 
  private:
   const std::string target_;
-  const bool donated_;
-  const DeviceChoice choice_;
+  const Choices choices_;
 };
 
 // Compiles here, executes under qemu-user.
@@ -61,27 +67,30 @@ class EmulatedCpuDevice : public TargetDevice {
   const EmulatedCpu cpu_;
 };
 
-}  // namespace
-
-std::vector<std::unique_ptr<TestDevice>> CpuDevices() {
+std::vector<std::unique_ptr<TestDevice>> CpuDevicesWith(const Choices& choices) {
   std::vector<std::unique_ptr<TestDevice>> devices;
   for (auto level = CpuLevels().rbegin(); level != CpuLevels().rend(); ++level) {
     const bool tiles = level->traits.bf16_matmuls == BF16Matmuls::kTiles;
     if (MissingFeatures(ThisCpu(), level->features).empty() && (!tiles || RequestTileState())) {
-      devices.push_back(std::make_unique<TargetDevice>(level->name));
+      devices.push_back(std::make_unique<TargetDevice>(level->name, choices));
     }
   }
   return devices;
 }
 
+}  // namespace
+
+std::vector<std::unique_ptr<TestDevice>> CpuDevices() { return CpuDevicesWith({}); }
+
 std::unique_ptr<TestDevice> DonatingCpuDevice() {
-  return std::make_unique<TargetDevice>(CpuDevices().front()->name(), /*donated=*/true);
+  return std::make_unique<TargetDevice>(CpuDevices().front()->name(), Choices{.donated = true});
 }
 
 std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest() {
   const char* named = std::getenv("TAILOR_TEST_DEVICE");
   const std::string name = named == nullptr ? "cpu" : named;
   if (name == "cpu") return CpuDevices();
+  if (name == "unoptimized") return CpuDevicesWith({.optimize = false});
   if (name == "emulated") setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
   std::vector<std::unique_ptr<TestDevice>> devices;
   if (name == "qemu") {
@@ -90,7 +99,7 @@ std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest() {
   }
   const std::string target = name == "emulated" ? "simt" : name;
   const auto kind = cuda::NamesCudaTarget(target) ? DeviceChoice::kCuda : DeviceChoice::kCpu;
-  devices.push_back(std::make_unique<TargetDevice>(target, /*donated=*/false, DeviceChoice{kind, 0}));
+  devices.push_back(std::make_unique<TargetDevice>(target, Choices{.device = {kind, 0}}));
   return devices;
 }
 

@@ -2,8 +2,9 @@
 import os
 import pathlib
 
-# (target, device) by name: the CPU, the first GPU, and a driver and an emulator that play one. Other names are CPU targets.
-DEVICES = {"cpu": ("host", "cpu"), "cuda": ("cuda", "cuda"), "emulated": ("simt", "cuda")}
+# (target, device) by name: the CPU, the same with `optimize` = 0, the first GPU, and a driver and an emulator that play
+# one. Other names are CPU targets.
+DEVICES = {"cpu": ("host", "cpu"), "unoptimized": ("host", "cpu"), "cuda": ("cuda", "cuda"), "emulated": ("simt", "cuda")}
 
 
 def compiled(graph):
@@ -13,4 +14,4 @@ def compiled(graph):
         driver = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]).parent / "tests/emulator/libtailor_fake_cuda.so"
         os.environ.setdefault("TAILOR_CUDA_DRIVER", str(driver))
     target, device = DEVICES.get(name, (name, "cpu"))
-    return graph.compile(target, device=device)
+    return graph.compile(target, device=device, optimize=int(name != "unoptimized"))

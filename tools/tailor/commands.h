@@ -59,6 +59,7 @@ struct CompileArguments {
   bool direct_convolutions = false;
   uint64_t memory_limit = 0;  // bytes; 0: none
   bool isolated = false;
+  int64_t optimize = 1;
   std::string key;  // file of the secret key to sign with; empty: unsigned
   bool progress = false;
   bool json = false;

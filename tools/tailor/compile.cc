@@ -1,3 +1,4 @@
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,23 @@ namespace {
 
 using nlohmann::json;
 
-void KeepBytes(void* bytes, const void* data, size_t size) {
-  static_cast<std::string*>(bytes)->assign(static_cast<const char*>(data), size);
-}
+// Where the artifact is written, and what came of it. No exception crosses the C interface.
+struct Destination {
+  std::string path;
+  size_t bytes = 0;
+  std::exception_ptr failure = nullptr;
+
+  static void Write(void* self, const void* data, size_t size) {
+    auto& destination = *static_cast<Destination*>(self);
+    try {
+      InterruptGuard::ThrowIfInterrupted();
+      WriteFile(destination.path, {static_cast<const char*>(data), size});
+      destination.bytes = size;
+    } catch (...) {
+      destination.failure = std::current_exception();
+    }
+  }
+};
 
 // They live as long as `strings`.
 std::vector<const char*> CStrings(const std::vector<std::string>& strings) {
@@ -41,10 +56,11 @@ void SetOptions(const CompileArguments& arguments, tailor_compile_options* optio
   options->direct_convolutions = arguments.direct_convolutions;
   options->memory_limit = arguments.memory_limit;
   options->isolated = arguments.isolated;
+  options->optimize = arguments.optimize;
 }
 
-// The artifact's bytes.
-std::string CompileToBytes(const CompileArguments& arguments) {
+// Returns the artifact's size in bytes. Its bytes are written from the library's memory: weights may be large.
+size_t CompileTo(const std::string& path, const CompileArguments& arguments) {
   SecretKey key;
   if (!arguments.key.empty()) key = ReadSecretKey(arguments.key);
   const GraphHandle graph = LoadGraph(arguments.model);
@@ -57,11 +73,11 @@ std::string CompileToBytes(const CompileArguments& arguments) {
   options.donated = donated.data();
   options.donated_count = donated.size();
   if (!arguments.key.empty()) options.secret_key = key.data();
-  std::string bytes;
+  Destination destination{path};
   const CompilationProgress progress(arguments.progress, &options);
-  InterruptGuard::Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
-  InterruptGuard::ThrowIfInterrupted();
-  return bytes;
+  InterruptGuard::Check(tailor_graph_compile_artifact(graph.get(), &options, Destination::Write, &destination));
+  if (destination.failure) std::rethrow_exception(destination.failure);
+  return destination.bytes;
 }
 
 // Adds what the artifact at `path` holds.
@@ -104,11 +120,10 @@ int PrintOf(const PrintArguments& arguments, const char* key, tailor_status* (*t
 
 int Compile(const CompileArguments& arguments) {
   const Stopwatch watch;
-  const std::string bytes = CompileToBytes(arguments);
   const std::string path = arguments.artifact.empty() ? ArtifactPath(arguments.model.path) : arguments.artifact;
-  WriteFile(path, bytes);
+  const size_t bytes = CompileTo(path, arguments);
   json result = {{"artifact", path},
-                 {"bytes", bytes.size()},
+                 {"bytes", bytes},
                  {"signed", !arguments.key.empty()},
                  {"seconds", watch.Seconds()},
                  {"variants", json::array()}};

@@ -15,7 +15,7 @@
 namespace tailor {
 namespace {
 
-bool WriteAll(int file, const std::string& content) {
+bool WriteAll(int file, std::string_view content) {
   for (size_t at = 0; at < content.size();) {
     const ssize_t written = write(file, content.data() + at, content.size() - at);
     if (written < 0 && errno == EINTR) continue;
@@ -48,7 +48,7 @@ class SignalsHeld {
   sigset_t before_;
 };
 
-void WriteDirectly(const std::string& path, const std::string& content) {
+void WriteDirectly(const std::string& path, std::string_view content) {
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) FailToWrite(path, errno);
   const bool written = WriteAll(file, content);
@@ -76,7 +76,7 @@ std::string ReadFile(const std::string& path) {
   return content;
 }
 
-void WriteFile(const std::string& path, const std::string& content, unsigned mode) {
+void WriteFile(const std::string& path, std::string_view content, unsigned mode) {
   const std::string target = Resolved(path);
   struct stat status;
   const bool exists = stat(target.c_str(), &status) == 0;

@@ -402,7 +402,7 @@ typedef struct tailor_compile_options {
    * over the graph or a region; "pack", after each MiB of constants; "emit", after each module and image; "done". */
   int32_t (*progress)(void* user, const char* phase, double done);
   void* progress_user;
-  uint64_t threads;          /* compiler threads; 0: one per core */
+  uint64_t threads;          /* compiler threads; 0: tailor_usable_cpus() */
   const uint8_t* secret_key; /* Ed25519 secret key, 64 bytes, to sign the artifact; or NULL */
   /* Limits on code, at least 1 each. A kernel has at most max_versions versions. If a target's code exceeds
    * max_code_bytes, kernels are reduced to one version, those with the largest other versions first; RESOURCE_EXHAUSTED
@@ -438,6 +438,10 @@ typedef struct tailor_compile_options {
   /* Path of the worker; NULL: tailor/tailor-compile-worker in the libexec folder of the installation, which is found
    * relative to libtailor.so; usually ../libexec. */
   const char* worker;
+  /* 1: code generation optimizes all CPU code. 0: of CPU code only the micro-kernels of matmuls and convolutions, which
+   * halves the time of compiling; runs take up to 1.4 times as long, artifacts have up to twice the code, and results
+   * are the same bits (docs/compiling.md). GPU kernels are always optimized. */
+  int64_t optimize; /* default 1 */
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {
@@ -445,6 +449,7 @@ static inline void tailor_compile_options_init(tailor_compile_options* options) 
   options->struct_size = sizeof(*options);
   options->max_versions = 8;
   options->max_code_bytes = (uint64_t)64 << 20;
+  options->optimize = 1;
 }
 /* Compiles for all shapes at once, and loads the result with `runtime` (NULL: the default one). The graph may be
  * extended and compiled again; several threads may compile it at a time. Equal graphs and options give equal bytes.

@@ -282,6 +282,21 @@ func TestConvolutionsMayBeDirect(t *testing.T) {
 	}
 }
 
+func TestCodeMayStayUnoptimized(t *testing.T) {
+	for _, unoptimized := range []bool{false, true} {
+		g := newGraph(t, "exp")
+		g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Exp())
+		e, err := g.Compile(&graph.CompileOptions{Unoptimized: unoptimized})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if said, err := e.Describe(); err != nil || strings.Contains(said, "optimize=0") != unoptimized {
+			t.Errorf("unoptimized %v: %v (%v)", unoptimized, said, err)
+		}
+	}
+}
+
 func TestConstantsAreCopiedOrBorrowed(t *testing.T) {
 	g := newGraph(t, "constants")
 	x := newInput(g, "x")

@@ -19,13 +19,15 @@ from .dims import Dim, maximum, minimum, symbol
 from .errors import Error
 from .graph import Graph, modules_emitted
 from .runtime import (DeviceSpec, Executable, ExecutableCounts, Launch, LaunchSpec, Plan, Runtime, Session, SymbolSpec,
-                      TensorSpec, TraceEvent, counters, cpu_features, cuda_absence, devices, load, version)
+                      TensorSpec, TraceEvent, counters, cpu_features, cuda_absence, devices, load, usable_cpus,
+                      version)
 from .value import Value
 
 __all__ = [
     "CustomCall", "DeviceArray", "DeviceSpec", "Dim", "Error", "Executable", "ExecutableCounts", "Graph", "Launch",
     "LaunchSpec", "Plan", "Runtime", "Session", "SymbolSpec", "TensorSpec", "TraceEvent", "Value", "counters",
-    "cpu_features", "cuda_absence", "devices", "load", "maximum", "minimum", "modules_emitted", "symbol", "version",
+    "cpu_features", "cuda_absence", "devices", "load", "maximum", "minimum", "modules_emitted", "symbol", "usable_cpus",
+    "version",
 ]
 
 __version__: str  # of the runtime library, which its first use loads

@@ -157,7 +157,8 @@ class CompileOptions(Options):
                 ("donated", POINTER(c_char_p)), ("donated_count", c_size_t),
                 ("device", c_int32), ("device_ordinal", c_int32), ("offer_products", c_int32),
                 ("direct_convolutions", c_int32), ("allow_tf32", c_int64),
-                ("memory_limit", c_uint64), ("isolated", c_int64), ("worker", c_char_p)]
+                ("memory_limit", c_uint64), ("isolated", c_int64), ("worker", c_char_p),
+                ("optimize", c_int64)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
@@ -209,6 +210,7 @@ _RUNTIME_PLAIN: dict[str, Any] = {
     "tailor_status_release": (None, [_Handle]),
     "tailor_version": (c_char_p, []),
     "tailor_cpu_features": (c_char_p, []),
+    "tailor_usable_cpus": (c_uint64, []),
     "tailor_runtime_release": (None, [_Handle]),
     "tailor_runtime_device_count": (c_size_t, [_Handle]),
     "tailor_runtime_cuda_absence": (c_char_p, [_Handle]),

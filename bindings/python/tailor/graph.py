@@ -235,7 +235,7 @@ class Graph(GraphOps, Layers, Building):
                 secret_key: Optional[bytes] = None, max_versions: Optional[SupportsIndex] = None,
                 max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                 allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
-                isolated: bool = False, runtime: Optional[Runtime] = None,
+                isolated: bool = False, optimize: SupportsIndex = 1, runtime: Optional[Runtime] = None,
                 device: str = "cpu") -> Executable:
         """Compiles for all shapes at once and loads the result.
 
@@ -254,10 +254,13 @@ class Graph(GraphOps, Layers, Building):
             RESOURCE_EXHAUSTED: by an estimate, or exactly if isolated.
         isolated: compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and
             `progress` cancels at once.
+        optimize: 0: of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling
+            takes half the time, runs up to 1.4 times as long; results are the same bits (docs/compiling.md).
         device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, device) as options:
+                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
+                             device) as options:
             handle = _handles.Handle()
             options.check(self._awaited.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
@@ -267,12 +270,13 @@ class Graph(GraphOps, Layers, Building):
                          secret_key: Optional[bytes] = None, max_versions: Optional[SupportsIndex] = None,
                          max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                          allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
-                         isolated: bool = False) -> bytes:
+                         isolated: bool = False, optimize: SupportsIndex = 1) -> bytes:
         """Compiles without loading, for other machines too: the artifact's bytes."""
         taken: list[bytes] = []
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, "cpu") as options:
+                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
+                             "cpu") as options:
             options.check(self._awaited.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
         return taken[0]
 
@@ -316,7 +320,8 @@ class _CompileOptions:
     def __init__(self, targets: Targets, progress: Optional[Progress], threads: SupportsIndex,
                  secret_key: Optional[bytes], max_versions: Optional[SupportsIndex],
                  max_code_bytes: Optional[SupportsIndex], donated: Targets, offer_products: bool, allow_tf32: bool,
-                 direct_convolutions: bool, memory_limit: SupportsIndex, isolated: bool, device: str) -> None:
+                 direct_convolutions: bool, memory_limit: SupportsIndex, isolated: bool, optimize: SupportsIndex,
+                 device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
         targets = [targets] if isinstance(targets, str) else list(targets)
@@ -330,7 +335,7 @@ class _CompileOptions:
                                          secret_key, 8 if max_versions is None else max_versions,
                                          1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(donated),
                                          *_convert.device(device), offer_products,
-                                         direct_convolutions, allow_tf32, memory_limit, bool(isolated), None)
+                                         direct_convolutions, allow_tf32, memory_limit, bool(isolated), None, optimize)
 
     def _call(self, user: Any, phase: bytes, done: float) -> int:
         if _handles.ended() or _interrupts.pending():

@@ -39,6 +39,12 @@ def cpu_features() -> str:
     return text(_library.runtime().tailor_cpu_features())
 
 
+def usable_cpus() -> int:
+    """The number of CPUs that the calling thread may use: those of its affinity mask, at most the CPU quota of the
+    process's control groups, rounded up."""
+    return _library.runtime().tailor_usable_cpus()
+
+
 def counters() -> dict[str, int]:
     """Process-wide counts by name: images_linked, workspace_growths, runs."""
     read = _library.Counters(sizeof(_library.Counters))

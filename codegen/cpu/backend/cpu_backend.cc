@@ -72,7 +72,7 @@ bool MultipliesBF16(const lower::LoweredProgram& lowered) {
 
 class CpuBackend final : public backend::Backend {
  public:
-  explicit CpuBackend(std::vector<CpuTarget> targets) : targets_(std::move(targets)) {}
+  CpuBackend(std::vector<CpuTarget> targets, bool optimize) : targets_(std::move(targets)), optimize_(optimize) {}
 
   TargetTraits Traits() const override { return targets_.front().traits; }
 
@@ -102,19 +102,22 @@ class CpuBackend final : public backend::Backend {
 
   std::vector<std::unique_ptr<backend::TargetBuild>> Start(const lower::LoweredProgram& program) const override {
     std::vector<std::unique_ptr<backend::TargetBuild>> builds;
-    for (const CpuTarget& target : targets_) builds.push_back(std::make_unique<CpuBuild>(program, target));
+    for (const CpuTarget& target : targets_) {
+      builds.push_back(std::make_unique<CpuBuild>(program, target, optimize_));
+    }
     return builds;
   }
 
  private:
   std::vector<CpuTarget> targets_;
+  const bool optimize_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names) {
+absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names, bool optimize) {
   TAILOR_ASSIGN_OR_RETURN(std::vector<CpuTarget> targets, FindTargets(names));
-  return std::make_unique<CpuBackend>(std::move(targets));
+  return std::make_unique<CpuBackend>(std::move(targets), optimize);
 }
 
 }  // namespace tailor::cpu

@@ -12,8 +12,8 @@
 namespace tailor::cpu {
 
 // `names`: targets (FindCpuTarget), or "host" for this machine's level. Each target is built once, the most demanding
-// first. INVALID_ARGUMENT for an unknown name.
-absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names);
+// first. INVALID_ARGUMENT for an unknown name. `optimize`: as for HostBuild.
+absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names, bool optimize);
 
 }  // namespace tailor::cpu
 

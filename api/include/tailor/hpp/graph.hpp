@@ -61,6 +61,7 @@ struct CompileOptions {
   std::uint64_t memory_limit = 0;                          // bytes, beyond the graph's constants; 0: no limit
   bool isolated = false;                                   // compile in a process of its own
   std::string worker;                                      // path of its program; "": the library's
+  std::int64_t optimize = 1;                               // 0: compiles in half the time, runs up to 1.4 times as long
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.
@@ -366,6 +367,7 @@ class Graph : public GraphOps {
     c.memory_limit = options.memory_limit;
     c.isolated = options.isolated;
     c.worker = options.worker.empty() ? nullptr : options.worker.c_str();
+    c.optimize = options.optimize;
     const detail::GraphPointer held = graph_;  // the callback may end this object
     Result<void> done = detail::check(function(held->raw(), &c));
     progress.caught.rethrow();

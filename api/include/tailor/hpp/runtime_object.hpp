@@ -226,6 +226,9 @@ inline std::string version() { return tailor_version(); }
 // The level of this machine's CPU, and the CPU features that the library can and cannot use: one line.
 inline std::string cpu_features() { return tailor_cpu_features(); }
 
+// The number of CPUs that the calling thread may use: its affinity mask, and the quota of its control groups.
+inline std::uint64_t usable_cpus() noexcept { return tailor_usable_cpus(); }
+
 struct Counters {
   std::uint64_t images_linked;      // variants mapped as executable code
   std::uint64_t workspace_growths;  // times that a session's memory grew

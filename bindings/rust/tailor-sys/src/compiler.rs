@@ -192,6 +192,7 @@ pub struct tailor_compile_options {
     pub memory_limit: u64,
     pub isolated: i64,
     pub worker: *const c_char,
+    pub optimize: i64,
 }
 
 impl Default for tailor_compile_options {
@@ -201,6 +202,7 @@ impl Default for tailor_compile_options {
         out.struct_size = size_of::<tailor_compile_options>() as u64;
         out.max_versions = 8;
         out.max_code_bytes = 64 << 20;
+        out.optimize = 1;
         out
     }
 }

@@ -444,6 +444,7 @@ extern "C" {
     pub fn tailor_version() -> *const c_char;
     pub fn tailor_version_number() -> i32;
     pub fn tailor_cpu_features() -> *const c_char;
+    pub fn tailor_usable_cpus() -> u64;
     pub fn tailor_runtime_create(
         options: *const tailor_runtime_options,
         out: *mut *mut tailor_runtime,

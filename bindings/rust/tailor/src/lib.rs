@@ -72,3 +72,10 @@ pub fn cpu_features() -> String {
     // SAFETY: a static text.
     unsafe { text(sys::tailor_cpu_features()) }
 }
+
+/// The number of CPUs that the calling thread may use: those of its affinity mask, at most the CPU quota of the
+/// process's control groups, rounded up.
+pub fn usable_cpus() -> u64 {
+    // SAFETY: it takes nothing.
+    unsafe { sys::tailor_usable_cpus() }
+}

@@ -90,6 +90,19 @@ std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses)
   return awaited;
 }
 
+// Whether loops read `id` through overlapping windows: pads, views and cheap elementwise nodes may lie between.
+bool IsImageOfWindows(const FusionContext& context, const Uses& uses, const std::vector<NodeId>& fed_matmul,
+                      const std::vector<bool>& images, NodeId id) {
+  const std::vector<NodeId>& users = uses.users(id);
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = context.graph.node(user);
+    if (node.op == OpKind::kWindow) return fed_matmul[user] < 0 && context.maps.of(user, 0).replicates;
+    const bool passes = ClassOf(node) == FusionClass::kView || ClassOf(node) == FusionClass::kElementwise ||
+                        (node.op == OpKind::kPad && node.operands[0].node == id);
+    return images[user] && passes && !IsExpensive(node);
+  });
+}
+
 // Whether matmuls read `id` only as their lhs, in place.
 bool IsLhsView(const FusionContext& context, NodeId id, const MatmulReads& reads) {
   return reads.lhs && !reads.other && ThroughView(context, id, *reads.lhs);
@@ -115,10 +128,13 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   std::vector<bool> stored(graph.nodes().size(), false);     // views that a floating reshape reads from memory
   std::vector<NodeId> fed_matmul(graph.nodes().size(), -1);  // a matmul behind floating nodes; -1: none
   std::vector<MatmulReads> reads(graph.nodes().size());
+  std::vector<bool> images(graph.nodes().size(), false);
   const std::vector<bool> awaited = ViewsOfResults(context, uses);
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
-    if (!uses.live(id) || !IsFree(graph.node(id))) continue;
+    if (!uses.live(id)) continue;
+    images[id] = IsImageOfWindows(context, uses, fed_matmul, images, id);
+    if (!IsFree(graph.node(id))) continue;
     NodeId& matmul = fed_matmul[id];
     for (NodeId user : uses.users(id)) {
       if (IsContraction(graph.node(user))) matmul = user;
@@ -131,6 +147,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       continue;
     }
     if (stored[id] || awaited[id]) continue;
+    if (images[id] && !context.traits.free_index_arithmetic && SpreadsLastDim(graph, id)) continue;
     floating[id] = !uses.stored(id) && (matmul < 0 || IsLinear(context, id));
     if (!floating[id] && matmul >= 0 && !uses.stored(id)) {
       refusals.push_back({id, matmul, "absorb-views",

@@ -266,7 +266,11 @@ struct Walk {
         const std::string follows = id == group.dominant ? "" : absl::StrCat(" follows ", Name(group.dominant), " and");
         return Refuse(Name(id), follows, " is read at other elements", why);
       }
-      if (IsFree(node) || !Replicated(u)) continue;
+      if (!Replicated(u)) continue;
+      if (uses.core(id) && !context.traits.free_index_arithmetic && SpreadsLastDim(graph(), id)) {
+        return Refuse(Name(id), " (", InfoOf(node.op).text, ") would be read lane by lane for many readers", why);
+      }
+      if (IsFree(node)) continue;
       if (IsExpensive(node)) {
         return Refuse(Name(id), " (", InfoOf(node.op).text, ") would be computed again for many readers", why);
       }

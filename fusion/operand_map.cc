@@ -225,6 +225,16 @@ bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshap
   });
 }
 
+bool SpreadsLastDim(const Graph& graph, NodeId id) {
+  for (const Node* view = &graph.node(id); view->op == OpKind::kTranspose || view->op == OpKind::kReshape;
+       view = &graph.node(view->operands[0].node)) {
+    if (view->op != OpKind::kTranspose) continue;
+    const std::vector<int64_t>& permutation = view->i64s("permutation");
+    if (!permutation.empty() && permutation.back() + 1 != static_cast<int64_t>(permutation.size())) return true;
+  }
+  return false;
+}
+
 bool ProvablyOne(const ShapeFacts& facts, const DimExpr& dim_size) { return facts.Canonical(dim_size).constant() == 1; }
 
 std::string UnequalDimSizes(const Graph& graph, const DimExpr& a, const DimExpr& whole) {

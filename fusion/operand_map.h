@@ -50,6 +50,9 @@ class OperandMaps {
 bool ReshapeOnlySplits(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 
+// Whether neighbours along the last dim of `view`, a chain of transpositions and reshapes, are apart in its source.
+bool SpreadsLastDim(const Graph& graph, NodeId view);
+
 // Whether the dim size is provably 1.
 bool ProvablyOne(const ShapeFacts& facts, const DimExpr& dim_size);
 // The message "dim sizes S and T are not provably equal; assume_equal(S, T) would allow it", or one that says that they

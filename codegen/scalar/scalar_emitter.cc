@@ -218,6 +218,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
       return EmitLoad(e);
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
+      if (IsPaddedByZero(e)) return Emit(e.args[1]);
       std::vector<llvm::Value*> args;
       bool vector = false;
       for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();
@@ -320,13 +321,40 @@ llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offse
   return FromMemory(b_, dtype, b_.CreateExtractElement(load, uint64_t{0}, "guarded.value"));
 }
 
-// The conjuncts of `predicate` that are the same in all lanes; null if there are none.
+// The conjuncts of `predicate` that are the same in all lanes; null if there are none, or if they hold.
 llvm::Value* ScalarEmitter::EmitUniformPart(ExprId predicate) {
+  if (uniform_predicates_hold_) return nullptr;
   if (!VariesByLane(predicate)) return Emit(predicate);
   const Expr& e = plan_.exprs[predicate];
   if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return nullptr;
   llvm::Value *lhs = EmitUniformPart(e.args[0]), *rhs = EmitUniformPart(e.args[1]);
   return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted") : lhs != nullptr ? lhs : rhs;
+}
+
+// The conjuncts of `predicate` that vary by lane; null if there are none.
+llvm::Value* ScalarEmitter::EmitLanePart(ExprId predicate) {
+  if (!VariesByLane(predicate)) return nullptr;
+  const Expr& e = plan_.exprs[predicate];
+  if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return Emit(predicate);
+  llvm::Value *lhs = EmitLanePart(e.args[0]), *rhs = EmitLanePart(e.args[1]);
+  return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted.lanes") : lhs != nullptr ? lhs : rhs;
+}
+
+// The conjuncts that vary by lane come first: where rows are read in turn, their mask is the same for all rows.
+llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
+  llvm::Value* mask = mask_;
+  if (load.predicate < 0) return mask;
+  llvm::Value *lanes = EmitLanePart(load.predicate), *all = EmitUniformPart(load.predicate);
+  if (lanes != nullptr) mask = mask == nullptr ? lanes : b_.CreateAnd(mask, lanes, "access.lanes");
+  if (all == nullptr) return mask;
+  return mask == nullptr ? ToLanes(all) : b_.CreateAnd(mask, ToLanes(all), "access");
+}
+
+bool ScalarEmitter::IsPaddedByZero(const Expr& e) const {
+  if (e.op != OpKind::kSelect) return false;
+  const Expr &load = plan_.exprs[e.args[1]], &otherwise = plan_.exprs[e.args[2]];
+  return load.kind == ExprKind::kLoad && load.predicate == e.args[0] && !locals_.contains(load.ref) &&
+         !IsHeld(load.ref) && otherwise.kind == ExprKind::kLiteral && otherwise.bits == 0;
 }
 
 // The offset of a contiguous masked load. Where the uniform part of the predicate is false, the mask is zero, and the
@@ -354,10 +382,10 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   if (llvm::Value* value = EmitMaybeBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
   if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
-  llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
   const Address address = EmitAddress(buffer, e.args);
 
   if (address.pattern == Pattern::kUniform) {
+    llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
     if (predicate && predicate->getType()->isVectorTy()) {
       llvm::Value* any = b_.CreateOrReduce(mask_ ? b_.CreateAnd(predicate, mask_) : predicate);
       llvm::Value* loaded = ToLanes(EmitGuardedScalarLoad(e.ref, address.offset, any));
@@ -370,8 +398,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   }
 
   llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
-  llvm::Value* mask = mask_;
-  if (predicate) mask = mask ? b_.CreateAnd(mask, ToLanes(predicate), "access") : ToLanes(predicate);
+  llvm::Value* mask = EmitAccessMask(e);
   if (address.pattern == Pattern::kStepped) {
     return FromMemory(b_, buffer.dtype, EmitSteppedLoad(e.ref, address, mask));
   }

@@ -65,6 +65,8 @@ class ScalarEmitter {
   llvm::Value* local(int buffer) const { return locals_.at(buffer); }
   // Assumes that no dim under kBcastIndex is 1, as a version's guards ensure.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
+  // Assumes that those conjuncts of predicates hold that are the same in all lanes, where lanes are contiguous.
+  void AssumeUniformPredicates(bool hold) { uniform_predicates_hold_ = hold; }
 
   // The stride in elements of an affine access of `buffer`, i64. `map` is of this emitter's plan.
   llvm::Value* EmitStride(const AccessMap& map, int buffer, const char* name);
@@ -104,6 +106,11 @@ class ScalarEmitter {
   llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
   llvm::Value* EmitUniformPart(ExprId predicate);
+  llvm::Value* EmitLanePart(ExprId predicate);
+  // The mask of a load's lanes: mask() and its predicate; null for all lanes.
+  llvm::Value* EmitAccessMask(const Expr& load);
+  // Whether `e` is select(p, x if p, 0). A predicated load is zero where its predicate is false.
+  bool IsPaddedByZero(const Expr& e) const;
   llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset);
   // Lanes with a constant step of a few elements: loads whole vectors and selects the lanes by shuffles. `mask`: null
   // for all lanes.
@@ -166,6 +173,7 @@ class ScalarEmitter {
   int lanes_ = 1;
   llvm::Value* mask_ = nullptr;
   bool no_broadcast_ = false;
+  bool uniform_predicates_hold_ = false;
   bool streams_ = false;
   int rows_held_ = 1;
   AreWhole are_whole_;

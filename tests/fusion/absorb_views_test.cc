@@ -115,6 +115,35 @@ graph @g(%x: f32[N, 3, H, W], %w: f32[27, 8]) {
 )");
 }
 
+// Lanes run along the last dim of windows: they would gather each element of the channels-last image many times.
+TEST(AbsorbViews, OverlappingWindowsReadTransposedImagesFromMemory) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, H, W, 8]) {
+  %zero = constant 0 : f32[]
+  %t = transpose %x {permutation = [0, 3, 1, 2]}
+  %p = pad %t, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3]}
+  %y = reduce_max %w {axes = [4, 5]}
+  return %y
+})"),
+            R"(g0 loop [N, 8, H, W] in(%x) out(%t) { %t = transpose %x }
+g1 loop [N, 8, H + 2, W + 2] in(%t) out(%p) { %p = pad %t, 0 }
+g2 row [N, 8, H, W | 3, 3] in(%p) out(%y) { %w = window %p; %y = reduce_max %w }
+)");
+}
+
+TEST(AbsorbViews, SeparateWindowsReadTransposedImagesInPlace) {
+  EXPECT_EQ(GroupLines(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, 12, 16, 8]) {
+  %t = transpose %x {permutation = [0, 3, 1, 2]}
+  %w = window %t {axes = [2, 3], sizes = [2, 2], strides = [2, 2]}
+  %y = reduce_max %w {axes = [4, 5]}
+  return %y
+})")),
+            R"(g0 row [N, 8, 6, 8 | 2, 2] in(%x) out(%y) { %t = transpose %x; %w = window %t; %y = reduce_max %w }
+)");
+}
+
 TEST(AbsorbViews, WindowsWhoseRowsAndDepthJoinAreCopied) {
   EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
 graph @g(%x: f32[N, 4], %w: f32[2, 8]) {

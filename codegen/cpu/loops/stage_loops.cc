@@ -103,13 +103,18 @@ void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Ve
 }
 
 // Runs `body` over `span` of the lane axis: `unroll` vectors at a time, then kFewVectors if that is less, then one,
-// then the masked remainder.
+// then the masked remainder. Of rows whose many vectors are read side by side, two are, too: each pass down the rows
+// brings their lines from memory.
 void StageLoops::EmitVectors(PartSpan span, int unroll, BlockSums* blocks,
                              llvm::function_ref<void(const Vectors&)> body) {
   const int lanes = schedule_.lanes;
   const int axis = schedule_.lane_axis;
   llvm::Value* next = span.begin;
-  for (int width = unroll; width > 0; width = width > kFewVectors ? kFewVectors : width > 1 ? 1 : 0) {
+  const int least = LanesAcrossRows() && unroll > kFewVectors ? 2 : 1;
+  const auto narrower = [&](int width) {
+    return width > kFewVectors ? kFewVectors : width > least ? least : width > 1 ? 1 : 0;
+  };
+  for (int width = unroll; width > 0; width = narrower(width)) {
     llvm::Value* full = b_.CreateSub(span.end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
     const int64_t step = int64_t{lanes} * width;
     const char* name = width > 1 ? "unrolled" : "vector";

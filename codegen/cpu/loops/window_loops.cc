@@ -1,17 +1,16 @@
 #include "codegen/cpu/loops/window_loops.h"
 
 #include <algorithm>
-#include <deque>
-#include <utility>
+#include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/cpu/loops/accumulator.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/plane_windows.h"
+#include "codegen/cpu/loops/row_windows.h"
 #include "codegen/cpu/loops/windowed_reduction.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
-#include "codegen/plan/transposition.h"
 #include "codegen/scalar/scalar_emitter.h"
 
 namespace tailor::cpu {
@@ -19,293 +18,140 @@ namespace {
 
 using llvm::Value;
 
-// Results per task along each side, outer first, at most.
-constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
-
-// Rows of results side by side (or vectors of one row, with one side): enough independent multiply-add chains to keep a
-// core busy.
-constexpr int kSideBySide = 4;
-
-// Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
-// beyond.
-int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
-  return columns + x.reach() / x.stride + 2 * lanes;
+// Results of a plane up to which lanes run across planes. The rows of many planes are far apart: of large ones they
+// come from memory more slowly than those of one plane, unless each element takes part in many results.
+int64_t LargestPlane(const WindowedReduction& windows) {
+  constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfManySteps = 1 << 14;
+  int64_t steps = 1, strides = 1;
+  for (const WindowSide& side : windows.sides) {
+    steps *= side.size;
+    strides *= side.stride;
+  }
+  return steps >= kManySteps && strides == 1 ? kLargeOfManySteps : kLarge;
 }
 
-// Staging elements for a block of `rows` x kBlockColumns results.
-int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lanes) {
-  const WindowSide& x = windows.sides.back();
-  const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
-  if (windows.sides.size() == 1) return plane;
-  const WindowSide& y = windows.sides[0];
-  return ((rows - 1) * y.stride + y.reach() + 1) * plane;
-}
-
-// Rows of results per block, such that the staging buffer fits any thread's stack; 0 if none does.
-int64_t BlockRows(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
-  constexpr int64_t kMostBytes = 64 << 10;
-  for (int64_t rows = kBlockRows; rows >= kSideBySide; rows /= 2) {
-    if (StagingElements(windows, rows, lanes) * SizeOf(plan.exprs[windows.image].dtype) <= kMostBytes) return rows;
-  }
-  return 0;
-}
-
-class WindowLoopEmitter {
- public:
-  WindowLoopEmitter(const KernelPlan& plan, const WindowedReduction& windows, const Schedule& schedule,
-                    const EmitTarget& target, llvm::Module& module, const std::string& name)
-      : plan_(plan),
-        windows_(windows),
-        y_(windows.sides.size() > 1 ? windows.sides[0] : WindowSide{}),
-        x_(windows.sides.back()),
-        lanes_(schedule.lanes),
-        block_rows_(BlockRows(plan, windows, schedule.lanes)),
-        target_(target),
-        staged_(WithLocals(plan, {windows.image})),
-        dtype_(plan.exprs[windows.image].dtype),
-        b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
-        reader_(b_, target, plan_, frame_),
-        writer_(b_, target, staged_, frame_),
-        vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
-    const int64_t elements = StagingElements(windows, block_rows_, lanes_);
-    llvm::AllocaInst* staging =
-        b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "staging");
-    staging->setAlignment(llvm::Align(64));
-    staging_ = staging;
-  }
-
-  void Emit(const Version& version) {
-    if (version.no_broadcast) {
-      reader_.AssumeNoBroadcast();
-      writer_.AssumeNoBroadcast();
-    }
-    llvm::Function* function = b_.GetInsertBlock()->getParent();
-    std::vector<Value*> steps;
-    for (int axis : windows_.outer) steps.push_back(DimSizeOf(axis));
-    for (size_t i = 0; i < windows_.sides.size(); ++i) {
-      Value* rounded = b_.CreateAdd(DimSizeOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
-      steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(i)), "blocks"));
-    }
-    TaskDigits digits(b_, function->getArg(1), steps);
-    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
-      const std::vector<Value*> task = digits.Emit();
-      digits.EmitAdvance();
-      for (size_t i = 0; i < windows_.outer.size(); ++i) {
-        reader_.SetAxis(windows_.outer[i], task[i]);
-        writer_.SetAxis(windows_.outer[i], task[i]);
-      }
-      columns_ = SpanOf(windows_.sides.size() - 1, task.back());
-      rows_ = windows_.sides.size() > 1 ? SpanOf(0, task[task.size() - 2]) : Span{I64(0), I64(1)};
-      EmitStaging();
-      EmitResults();
-    });
-    b_.CreateRetVoid();
-  }
-
- private:
-  // A range of results: `count` from `first` on.
-  struct Span {
-    Value *first, *count;
-  };
-
-  int64_t BlockOf(size_t side) const { return side + 1 < windows_.sides.size() ? block_rows_ : kBlockColumns; }
-  Value* I64(int64_t value) { return b_.getInt64(value); }
-  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
-  Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
-
-  Span SpanOf(size_t side, Value* block) {
-    Value* first = Times(block, BlockOf(side));
-    Value* left = b_.CreateSub(DimSizeOf(windows_.sides[side].result), first);
-    return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
-  }
-
-  Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(x_, 0, lanes_)), "plane"); }
-
-  Value* StagingAddress(Value* row, int64_t plane, Value* column) {
-    Value* number = b_.CreateAdd(Times(row, x_.stride), I64(plane));
-    Value* offset = b_.CreateAdd(b_.CreateMul(number, plane_), column, "staging.offset");
-    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), staging_, offset, "staged");
-  }
-
-  // Fills the staging buffer, down one column of vectors at a time: the masks of the lanes are computed once per
-  // column.
-  void EmitStaging() {
-    plane_ = EmitPlaneElements();
-    Value* rows =
-        b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
-    Value* columns =
-        b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
-    for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
-    EmitLoop(b_, I64(0), columns, lanes_ * x_.stride, "staging.lanes", [&](Value* column) {
-      std::vector<Value*> masks;
-      for (int64_t part = 0; part < x_.stride; ++part) {
-        Value* left = b_.CreateSub(columns, b_.CreateAdd(column, I64(part * lanes_)));
-        masks.push_back(EmitFirstLanes(b_, lanes_, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, I64(0))));
-      }
-      EmitLoop(b_, I64(0), rows, 1, "staging.row", [&](Value* row) {
-        if (windows_.sides.size() > 1) {
-          reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
-        }
-        std::vector<Value*> parts;
-        for (int64_t part = 0; part < x_.stride; ++part) {
-          Value* first = b_.CreateAdd(Times(columns_.first, x_.stride), b_.CreateAdd(column, I64(part * lanes_)));
-          reader_.SetLanes(x_.position(), first, lanes_, masks[part]);
-          parts.push_back(ToMemory(b_, dtype_, reader_.EmitLanes(windows_.image)));
-        }
-        reader_.SetLanes(x_.position(), I64(0), 1, nullptr);
-        Value* place = b_.CreateUDiv(column, I64(x_.stride));
-        for (int64_t plane = 0; plane < x_.stride; ++plane) {
-          b_.CreateAlignedStore(Plane(parts, plane), StagingAddress(row, plane, place), llvm::Align(SizeOf(dtype_)));
-        }
-      });
-    });
-  }
-
-  // Every stride-th lane of `parts` from lane `plane` on.
-  Value* Plane(const std::vector<Value*>& parts, int64_t plane) {
-    if (parts.size() == 1) return parts[0];
-    llvm::SmallVector<int> lanes;
-    for (int lane = 0; lane < lanes_; ++lane) lanes.push_back(static_cast<int>(plane) + 2 * lane);
-    return b_.CreateShuffleVector(parts[0], parts[1], lanes, "plane");
-  }
-
-  void EmitResults() {
-    const bool down = windows_.sides.size() > 1;
-    Value* next = I64(0);
-    for (int rows : down ? std::vector<int>{kSideBySide, 2, 1} : std::vector<int>{1}) {
-      Value* end = b_.CreateSub(rows_.count, I64(rows - 1));
-      next = EmitLoop(b_, next, end, rows, "rows",
-                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? 1 : kSideBySide); });
-    }
-  }
-
-  void EmitRowsOfResults(Value* row, int rows, int vectors) {
-    Value* next = I64(0);
-    for (int count = vectors; count > 0; count = count > 1 ? 1 : 0) {
-      Value* end = b_.CreateSub(columns_.count, I64(count * lanes_ - 1));
-      next = EmitLoop(b_, next, end, count * lanes_, "columns",
-                      [&](Value* column) { EmitVectors(row, rows, column, count, nullptr); });
-    }
-    EmitIf(b_, b_.CreateICmpSLT(next, columns_.count), "rest",
-           [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
-  }
-
-  // Whether the weights of a window fit in registers. If not, each multiply-add loads its weight as a memory operand:
-  // fences between rows of the image keep LLVM from holding all weights at once and spilling them.
-  bool WeightsFitRegisters() const { return y_.size * x_.size <= (target_.avx512 ? 16 : 9); }
-
-  // `rows` x `vectors` vectors of results, from (row, column) of the block on.
-  void EmitVectors(Value* row, int rows, Value* column, int vectors, Value* mask) {
-    const Statement& s = staged_.stages[0].statements[0];
-    std::deque<Accumulator> sums;
-    for (int i = 0; i < rows * vectors; ++i) sums.emplace_back(b_, target_, s, /*scans=*/false, 1, lanes_);
-    const auto enter = [&](int r, int v) {
-      if (windows_.sides.size() > 1) {
-        writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, b_.CreateAdd(row, I64(r)), "y"));
-      }
-      Value* x = b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(int64_t{v} * lanes_)), "x");
-      writer_.SetLanes(x_.result, x, lanes_, mask);
-    };
-    for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
-      if (!WeightsFitRegisters())
-        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
-      Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
-      for (int64_t j = 0; j < x_.size; ++j) {
-        for (int v = 0; v < vectors; ++v) {
-          Value* image = nullptr;
-          for (int r = 0; r < rows; ++r) {
-            const int64_t along = q - r * y_.stride;
-            if (along < 0 || along > y_.reach() || along % y_.dilation != 0) continue;
-            if (image == nullptr) image = EmitImage(image_row, j, b_.CreateAdd(column, I64(int64_t{v} * lanes_)));
-            enter(r, v);
-            if (windows_.sides.size() > 1) writer_.SetAxis(y_.window, I64(along / y_.dilation));
-            writer_.SetAxis(x_.window, I64(j));
-            writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
-            sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0, nullptr);
-          }
-        }
-      }
-    }
-    for (int i = 0; i < rows * vectors; ++i) {
-      sums[i].EndStep();
-      Value* result = sums[i].Close(/*across_lanes=*/false);
-      const DType stored = staged_.buffers[s.buffer].dtype;
-      if (stored != s.accumulate) result = EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
-      enter(i / vectors, i % vectors);
-      writer_.SetLocal(s.buffer, result);
-      EmitLaterStages();
-    }
-    writer_.SetLanes(x_.result, I64(0), 1, nullptr);
-  }
-
-  Value* EmitImage(Value* row, int64_t step, Value* column) {
-    const int64_t along = step * x_.dilation;
-    Value* address = StagingAddress(row, along % x_.stride, b_.CreateAdd(column, I64(along / x_.stride)));
-    return FromMemory(b_, dtype_, b_.CreateAlignedLoad(vector_, address, llvm::Align(SizeOf(dtype_)), "image"));
-  }
-
-  void EmitLaterStages() {
-    for (size_t stage = 1; stage < staged_.stages.size(); ++stage) {
-      for (const Statement& s : staged_.stages[stage].statements) {
-        Value* value = writer_.Emit(s.value);
-        if (staged_.buffers[s.buffer].kind == BufferKind::kLocal) {
-          writer_.SetLocal(s.buffer, value);
-        } else {
-          writer_.Store(s.buffer, s.indices, value);
-        }
-      }
-    }
-  }
-
-  const KernelPlan& plan_;
-  const WindowedReduction& windows_;
-  const WindowSide y_, x_;  // with one side y is one row
-  const int lanes_;
-  const int64_t block_rows_;
-  const EmitTarget& target_;
-  const KernelPlan staged_;  // with the image as a local
-  const DType dtype_;        // of the image
-  llvm::IRBuilder<> b_;
-  KernelFrame frame_;
-  ScalarEmitter reader_, writer_;
-  llvm::Type* vector_;  // in memory
-  Value* staging_ = nullptr;
-  // Of the current task.
-  Span rows_ = {}, columns_ = {};
-  Value* plane_ = nullptr;
+// How lanes run: along rows of results, across planes, or by the dim sizes of a launch either way.
+struct WindowLanes {
+  bool of_rows = false, of_planes = false;
+  int plane = -1;  // the axis across planes
 };
+
+WindowLanes LanesOf(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
+  WindowLanes found;
+  found.plane = PlaneAxisOf(plan, windows, lanes);
+  found.of_rows = RowBlock(plan, windows, 0, lanes) > 0;
+  if (found.plane < 0) return found;
+  int64_t most = 1;
+  bool is_fixed = true;
+  for (const WindowSide& side : windows.sides) {
+    const DimSize& dim_size = plan.axes[side.result].dim_size;
+    if (__builtin_mul_overflow(most, std::max<int64_t>(1, MaxOf(plan, dim_size)), &most)) most = INT64_MAX;
+    is_fixed = is_fixed && dim_size.is_constant();
+  }
+  const bool is_small = most <= LargestPlane(windows);
+  found.of_planes = is_small || !is_fixed || !found.of_rows;
+  found.of_rows = found.of_rows && !is_small;
+  return found;
+}
+
+// 1 where planes of results are larger than LargestPlane, else 0.
+SlotExpr IsLargePlane(const KernelPlan& plan, const WindowedReduction& windows) {
+  SlotExpr results = 1;
+  for (const WindowSide& side : windows.sides) results = results * OverSlots(plan.axes[side.result].dim_size);
+  const int64_t least = LargestPlane(windows) + 1;
+  return SlotExpr::FloorDiv(SlotExpr::Min(results, least), least);
+}
+
+// Schedule::tasks and tasks_per_chunk.
+struct WindowTasks {
+  SlotExpr count, per_chunk;
+};
+
+// Of blocks of results. `lanes_across`: planes per task; 1 where lanes run along rows. `block`: results along a side.
+WindowTasks TasksOfBlocks(const KernelPlan& plan, const WindowedReduction& windows, int plane, int64_t lanes_across,
+                          int64_t elements_per_chunk, absl::FunctionRef<int64_t(size_t side)> block) {
+  SlotExpr tasks = 1, per_task = 1;
+  for (int axis : windows.outer) {
+    const SlotExpr dim_size = OverSlots(plan.axes[axis].dim_size);
+    tasks = tasks * (axis == plane ? SlotExpr::CeilDiv(dim_size, lanes_across) : dim_size);
+  }
+  for (size_t side = 0; side < windows.sides.size(); ++side) {
+    const SlotExpr dim_size = OverSlots(plan.axes[windows.sides[side].result].dim_size);
+    tasks = tasks * SlotExpr::CeilDiv(dim_size, block(side));
+    per_task = per_task * SlotExpr::Min(dim_size, block(side)) * windows.sides[side].size;
+  }
+  per_task = per_task * lanes_across;
+  return {tasks, SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)))};
+}
+
+// Adds function `name`, which calls `of_rows` or `of_planes` with its arguments. Neither is inlined: their stack frames
+// would add up.
+void EmitChoiceOfLanes(const KernelPlan& plan, const WindowedReduction& windows, const Schedule& schedule,
+                       const std::string& of_rows, const std::string& of_planes, const std::string& name,
+                       llvm::Module& module) {
+  llvm::IRBuilder<> b(module.getContext());
+  const KernelFrame frame = OpenKernelFunction(b, module, plan, KernelSignature::OnHost(plan, schedule), name);
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  Value* results = b.getInt64(1);
+  for (const WindowSide& side : windows.sides) {
+    results = b.CreateMul(results, frame.DimSizeValue(b, plan.axes[side.result].dim_size), "results");
+  }
+  Value* is_large = b.CreateICmpSGT(results, b.getInt64(LargestPlane(windows)), "is_large");
+  std::vector<Value*> arguments;
+  for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+  for (const bool rows : {true, false}) {
+    llvm::Function* callee = module.getFunction(rows ? of_rows : of_planes);
+    callee->setLinkage(llvm::Function::InternalLinkage);
+    callee->addFnAttr(llvm::Attribute::NoInline);
+    EmitIf(b, rows ? is_large : b.CreateNot(is_large), rows ? "large" : "small",
+           [&] { b.CreateCall(callee, arguments); });
+  }
+  b.CreateRetVoid();
+}
 
 }  // namespace
 
 bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedule) {
   if (schedule.lanes == 1) return false;
   const std::optional<WindowedReduction> windows = FindWindowedReduction(plan);
-  const int64_t block_rows = windows ? BlockRows(plan, *windows, schedule.lanes) : 0;
-  if (block_rows == 0) return false;
+  if (!windows) return false;
+  const WindowLanes lanes = LanesOf(plan, *windows, schedule.lanes);
+  if (!lanes.of_rows && !lanes.of_planes) return false;
   schedule.windows = true;
-  schedule.lane_axis = windows->sides.back().result;
+  schedule.lane_axis = lanes.of_rows ? windows->sides.back().result : lanes.plane;
   schedule.versions = BroadcastVersions(plan);
   schedule.scratch_bytes = 0;
-  SlotExpr tasks = 1, per_task = 1;
-  for (int axis : windows->outer) tasks = tasks * OverSlots(plan.axes[axis].dim_size);
-  for (size_t i = 0; i < windows->sides.size(); ++i) {
-    const SlotExpr dim_size = OverSlots(plan.axes[windows->sides[i].result].dim_size);
-    const int64_t block = i + 1 < windows->sides.size() ? block_rows : kBlockColumns;
-    tasks = tasks * SlotExpr::CeilDiv(dim_size, block);
-    per_task = per_task * SlotExpr::Min(dim_size, block) * windows->sides[i].size;
-  }
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / cost;
-  schedule.tasks = tasks;
-  schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
+  WindowTasks rows, planes;
+  if (lanes.of_rows) {
+    rows = TasksOfBlocks(plan, *windows, -1, 1, elements_per_chunk,
+                         [&](size_t side) { return RowBlock(plan, *windows, side, schedule.lanes); });
+  }
+  if (lanes.of_planes) {
+    planes = TasksOfBlocks(plan, *windows, lanes.plane, schedule.lanes, elements_per_chunk,
+                           [&](size_t side) { return PlaneBlock(*windows, side, schedule.lanes); });
+  }
+  const SlotExpr is_large = !lanes.of_planes ? SlotExpr(1) : lanes.of_rows ? IsLargePlane(plan, *windows) : SlotExpr(0);
+  schedule.tasks = planes.count + is_large * (rows.count - planes.count);
+  schedule.tasks_per_chunk = planes.per_chunk + is_large * (rows.per_chunk - planes.per_chunk);
   return true;
 }
 
 void EmitWindowLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                      const std::string& name, llvm::Module& module) {
   const std::optional<WindowedReduction> windows = FindWindowedReduction(plan);
+  const WindowLanes lanes = LanesOf(plan, *windows, schedule.lanes);
   for (size_t v = 0; v < schedule.versions.size(); ++v) {
-    WindowLoopEmitter(plan, *windows, schedule, target, module, absl::StrCat(name, "_v", v)).Emit(schedule.versions[v]);
+    const Version& version = schedule.versions[v];
+    const std::string symbol = absl::StrCat(name, "_v", v);
+    const bool both = lanes.of_rows && lanes.of_planes;
+    const std::string of_rows = both ? absl::StrCat(symbol, "_rows") : symbol;
+    const std::string of_planes = both ? absl::StrCat(symbol, "_planes") : symbol;
+    if (lanes.of_rows) EmitRowWindows(plan, *windows, schedule, version, target, of_rows, module);
+    if (lanes.of_planes) {
+      EmitPlaneWindows(plan, *windows, lanes.plane, schedule, version, target, of_planes, module);
+    }
+    if (both) EmitChoiceOfLanes(plan, *windows, schedule, of_rows, of_planes, symbol, module);
   }
 }
 

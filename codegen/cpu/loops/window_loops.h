@@ -1,7 +1,5 @@
-// Reductions over windows on CPUs. A task is a block of results. It first copies the part of the image that its windows
-// read to a staging buffer on the stack, padding included, so that windows need no masks. Elements a stride apart are
-// contiguous there. Then some rows of results at a time take each vector of the image that they share. Each result
-// combines its window in the plan's order.
+// Reductions over windows on CPUs: lanes run along rows of results (codegen/cpu/loops/row_windows.h) or across planes
+// (codegen/cpu/loops/plane_windows.h). Where both are possible, the dim sizes of a launch decide.
 #ifndef TAILOR_CODEGEN_CPU_LOOPS_WINDOW_LOOPS_H_
 #define TAILOR_CODEGEN_CPU_LOOPS_WINDOW_LOOPS_H_
 

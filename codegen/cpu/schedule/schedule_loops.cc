@@ -120,7 +120,7 @@ constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 
 // Vectors side by side where lanes run across rows: one cache line each, at every step down the columns. Prefetchers
 // follow long contiguous pieces.
-constexpr int kColumnsSideBySide = 16;
+constexpr int kColumnsSideBySide = 16, kFewColumns = 4;
 
 // The same for columns that a scan walks down.
 constexpr int kScansSideBySide = 8, kFewScans = 4;
@@ -139,15 +139,17 @@ int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTra
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
   const bool many_registers = traits.vector_registers >= 32;
   if (LanesAcrossRows(plan, schedule) && IsScanOnly(plan)) return many_registers ? kScansSideBySide : kFewScans;
-  if (!many_registers) return 1;
+  const bool few_columns = !many_registers && LanesAcrossRows(plan, schedule) && cost <= kSlow && !HasScratch(plan);
+  if (!many_registers && !few_columns) return 1;
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) {
       if (IsScan(plan, s)) return 1;
+      if (!s.reduce_axes.empty() && few_columns) return kFewColumns;
       if (!s.reduce_axes.empty())
         return cost > kSlow || LanesAlongRows(plan, schedule) ? kSideBySide : kColumnsSideBySide;
     }
   }
-  return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
+  return many_registers && !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
 }
 
 // Adds a version, tried first, that writes the output past the caches (streaming stores) where these could not hold it.

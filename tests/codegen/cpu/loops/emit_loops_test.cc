@@ -430,6 +430,61 @@ TEST_P(EmitLoopsTest, LoadsOfExcludedRowsStayInTheirBuffer) {
   }
 }
 
+// A depthwise convolution of `planes` planes of [d2, d3] by `size` x `size` weights, padded by half of that on every
+// side, to planes of [d0, d1]. `d4`, `d5`: the image's sides plus the padding.
+KernelPlan PaddedWindowsPlan(int64_t planes, int64_t size, int64_t stride) {
+  const std::string count = std::to_string(planes), side = std::to_string(size), pad = std::to_string(size / 2);
+  const auto index = [&](const char* result, const char* step) {
+    return stride == 1 ? absl::StrCat("(", result, " + ", step, ")")
+                       : absl::StrCat("((", result, " * ", stride, ") + ", step, ")");
+  };
+  const std::string inside = absl::StrCat("(", size / 2 - 1, " < e");
+  return ParsedPlan(absl::StrCat(
+      "\nkernel axes [a0: ", count, " parallel, a1: d0 parallel, a2: d1 parallel, a3: ", side, " tile, a4: ", side,
+      " tile]\n  in b0: f32[", count, ", d2, d3]\n  in b1: f32[", count, ", ", side, ", ", side, "]\n  out b2: f32[",
+      count, ", d0, d1]\n  local b3: f32[]\n  stage over [a3, a4]\n    e0 = ", index("a1", "a3"),
+      "\n    e1 = ", index("a2", "a4"), "\n    e2 = and(and(and(", inside, "0), (e0 < d4)), ", inside,
+      "1)), (e1 < d5))\n    b3[] = reduce add in f32 mul(select(e2, b0[a0, (e0 - ", pad, "), (e1 - ", pad,
+      ")] if e2, 0f00000000), b1[a0, a3, a4])\n  stage over []\n    b2[a0, a1, a2] = b3[]\n"));
+}
+
+TEST_P(EmitLoopsTest, WindowsReachIntoThePadding) {
+  struct Case {
+    int64_t planes, size, stride;
+  };
+  // Lanes run along rows of few planes, else across planes; across some that do not fill the last vector.
+  for (const Case c : {Case{3, 5, 1}, {3, 3, 2}, {32, 3, 1}, {40, 5, 1}, {32, 5, 2}, {20, 3, 2}}) {
+    BUILD_OR_SKIP(PaddedWindowsPlan(c.planes, c.size, c.stride));
+    EXPECT_TRUE(schedule_.windows);
+    using Sides = std::pair<int64_t, int64_t>;
+    for (auto [height, width] :
+         {Sides{1, 1}, {7, 7}, {3, 14}, {20, 16}, {5, 37}, {33, 133}, {0, 3}, {3, 0}, {130, 129}}) {
+      const int64_t rows = (height + c.stride - 1) / c.stride, columns = (width + c.stride - 1) / c.stride;
+      const int64_t plane = height * width, steps = c.size * c.size, pad = c.size / 2;
+      const std::vector<float> x = Random(c.planes * plane), w = Random(c.planes * steps);
+      std::vector<float> y(c.planes * rows * columns + 16, -1.0f);
+      const std::vector<int64_t> dims = {rows, columns, height, width, height + pad, width + pad};
+      std::vector<int64_t> args = {Slot(x.data()), Slot(w.data()), Slot(y.data())};
+      args.insert(args.end(), dims.begin(), dims.end());
+      Run(args, dims);
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < c.planes * rows * columns; ++i) {
+        const int64_t p = i / (rows * columns), row = i / columns % rows, column = i % columns;
+        double sum = 0;
+        for (int64_t k = 0; k < steps; ++k) {
+          const int64_t from = row * c.stride + k / c.size - pad, at = column * c.stride + k % c.size - pad;
+          if (from < 0 || from >= height || at < 0 || at >= width) continue;
+          sum += double{x[p * plane + from * width + at]} * w[p * steps + k];
+        }
+        if (!(std::abs(y[i] - sum) <= 1e-4)) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0) << c.planes << " planes of " << height << "x" << width << ", " << c.size << " by "
+                          << c.stride;
+      EXPECT_EQ(y[c.planes * rows * columns], -1.0f) << "wrote past the end";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, EmitLoopsTest, ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
 
 }  // namespace

@@ -94,6 +94,31 @@ TEST(WindowedReduction, RunsInBlocksOfAFewKilobytes) {
   EXPECT_EQ(runs_in_blocks("f64", "sizes = [2, 2], strides = [1, 2], dilations = [64, 1]"), "no");
 }
 
+// The lane axis and the tasks of a depthwise convolution of `channels` channels (axis 1), with sides up to `most`.
+std::string LanesOfChannels(const std::string& channels, int64_t most) {
+  const auto graph = ParseGraph(absl::StrCat(
+      "graph @g(%x: f32[N, ", channels, ", H, W], %k: f32[", channels, ", 1, 1, 3, 3]) where H in [1, ", most,
+      "], W in [1, ", most, "] {\n  %w = window %x {axes = [2, 3], sizes = [3, 3]}\n  %m = mul %w, %k\n  %y = ",
+      "reduce_sum %m {axes = [4, 5]}\n  return %y\n}"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const auto lowered = lower::LowerGraph(*graph, {});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  const Schedule schedule = ScheduleOnCpu(lowered->kernels[0], {});
+  EXPECT_TRUE(schedule.windows);
+  return absl::StrCat("axis ", schedule.lane_axis, ", ", schedule.tasks.Text());
+}
+
+TEST(WindowedReduction, LanesRunAcrossPlanesThatFillThem) {
+  EXPECT_EQ(LanesOfChannels("32", 58), "axis 1, 2*d0*floordiv(d1 + 10, 11)*floordiv(d2 + 61, 62)");
+  // By the dim sizes of a launch, planes or rows.
+  EXPECT_EQ(LanesOfChannels("32", 4096),
+            "axis 3, -2*d0*floordiv(d1 + 10, 11)*floordiv(d2 + 61, 62)*floordiv(min(d1*d2, 4097), 4097) + 32*d0*"
+            "floordiv(d1 + 15, 16)*floordiv(d2 + 255, 256)*floordiv(min(d1*d2, 4097), 4097) + 2*d0*floordiv(d1 + 10, "
+            "11)*floordiv(d2 + 61, 62)");
+  // A quarter of the lanes would be idle.
+  EXPECT_EQ(LanesOfChannels("24", 58), "axis 3, 24*d0*floordiv(d1 + 15, 16)*floordiv(d2 + 255, 256)");
+}
+
 TEST(WindowedReduction, NeedsLanesAlongTheImage) {
   EXPECT_EQ(Found("  %w = window %x {axes = [1, 2], sizes = [3, 3]}\n  %y = reduce_max %w {axes = [4, 5]}"), "none");
 }

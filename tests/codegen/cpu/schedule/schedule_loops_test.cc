@@ -206,6 +206,22 @@ graph @g(%x: f32[R, C]) where R in [0, 500] {
 )");
 }
 
+TEST(ScheduleLoops, SomeColumnsAreSummedSideBySideInFewRegisters) {
+  const auto lowered = lower::LowerGraph(
+      *ParseGraph("graph @g(%x: f32[R, C]) { %y = reduce_sum %x {axes = [0]}\n return %y }"), TargetTraits{});
+  TargetTraits few;
+  few.vector_registers = 16;
+  EXPECT_EQ(ScheduleLoops(lowered->kernels[0], few).interleaved_rows, 4);
+}
+
+// Of rows of two vectors one pass reads both.
+TEST(ScheduleLoops, TwoVectorsOfColumnsAreReadInOnePass) {
+  const std::string ir = Emitted("graph @g(%x: f32[R, C]) { %y = reduce_sum %x {axes = [0]}\n return %y }");
+  for (const char* last : {"255", "63", "31", "15"}) {
+    EXPECT_THAT(ir, ::testing::ContainsRegex(absl::StrCat("full.end[0-9]* = sub i64 %end[0-9]*, ", last)));
+  }
+}
+
 TEST(ScheduleLoops, AScanRunsLanesAlongWhatIsContiguous) {
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C]) {

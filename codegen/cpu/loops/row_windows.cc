@@ -1,0 +1,304 @@
+#include "codegen/cpu/loops/row_windows.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "codegen/cpu/loops/accumulator.h"
+#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/plan/plan_queries.h"
+#include "codegen/plan/transposition.h"
+#include "codegen/scalar/scalar_emitter.h"
+
+namespace tailor::cpu {
+namespace {
+
+using llvm::Value;
+
+// Results per task along each side, outer first, at most.
+constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
+
+// Rows of results side by side (or vectors of one row, with one side): enough independent multiply-add chains to keep a
+// core busy.
+constexpr int kSideBySide = 4;
+
+// Vectors of each plane that are staged side by side, if a row has as many.
+constexpr int kStagedSideBySide = 4;
+
+// Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
+// beyond.
+int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
+  return columns + x.reach() / x.stride + 2 * lanes;
+}
+
+// Staging elements for a block of `rows` x kBlockColumns results.
+int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lanes) {
+  const WindowSide& x = windows.sides.back();
+  const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
+  if (windows.sides.size() == 1) return plane;
+  const WindowSide& y = windows.sides[0];
+  return ((rows - 1) * y.stride + y.reach() + 1) * plane;
+}
+
+// Rows of results per block, such that the staging buffer fits any thread's stack; 0 if none does.
+int64_t BlockRows(const WindowedReduction& windows, int element_bytes, int lanes) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  for (int64_t rows = kBlockRows; rows >= kSideBySide; rows /= 2) {
+    if (StagingElements(windows, rows, lanes) * element_bytes <= kMostBytes) return rows;
+  }
+  return 0;
+}
+
+class RowWindowEmitter {
+ public:
+  RowWindowEmitter(const KernelPlan& plan, const WindowedReduction& windows, const Schedule& schedule,
+                   const EmitTarget& target, llvm::Module& module, const std::string& name)
+      : plan_(plan),
+        windows_(windows),
+        y_(windows.sides.size() > 1 ? windows.sides[0] : WindowSide{}),
+        x_(windows.sides.back()),
+        lanes_(schedule.lanes),
+        block_rows_(BlockRows(windows, SizeOf(plan.exprs[windows.image].dtype), schedule.lanes)),
+        target_(target),
+        staged_(WithLocals(plan, {windows.image})),
+        dtype_(plan.exprs[windows.image].dtype),
+        b_(module.getContext()),
+        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
+        reader_(b_, target, plan_, frame_),
+        writer_(b_, target, staged_, frame_),
+        vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
+    const int64_t elements = StagingElements(windows, block_rows_, lanes_);
+    llvm::AllocaInst* staging =
+        b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "staging");
+    staging->setAlignment(llvm::Align(64));
+    staging_ = staging;
+  }
+
+  void Emit(const Version& version) {
+    if (version.no_broadcast) {
+      reader_.AssumeNoBroadcast();
+      writer_.AssumeNoBroadcast();
+    }
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    std::vector<Value*> steps;
+    for (int axis : windows_.outer) steps.push_back(DimSizeOf(axis));
+    for (size_t i = 0; i < windows_.sides.size(); ++i) {
+      Value* rounded = b_.CreateAdd(DimSizeOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
+      steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(i)), "blocks"));
+    }
+    TaskDigits digits(b_, function->getArg(1), steps);
+    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
+      const std::vector<Value*> task = digits.Emit();
+      digits.EmitAdvance();
+      for (size_t i = 0; i < windows_.outer.size(); ++i) {
+        reader_.SetAxis(windows_.outer[i], task[i]);
+        writer_.SetAxis(windows_.outer[i], task[i]);
+      }
+      columns_ = SpanOf(windows_.sides.size() - 1, task.back());
+      rows_ = windows_.sides.size() > 1 ? SpanOf(0, task[task.size() - 2]) : Span{I64(0), I64(1)};
+      EmitStaging();
+      EmitResults();
+    });
+    b_.CreateRetVoid();
+  }
+
+ private:
+  // A range of results: `count` from `first` on.
+  struct Span {
+    Value *first, *count;
+  };
+
+  int64_t BlockOf(size_t side) const { return side + 1 < windows_.sides.size() ? block_rows_ : kBlockColumns; }
+  Value* I64(int64_t value) { return b_.getInt64(value); }
+  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
+  Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
+
+  Span SpanOf(size_t side, Value* block) {
+    Value* first = Times(block, BlockOf(side));
+    Value* left = b_.CreateSub(DimSizeOf(windows_.sides[side].result), first);
+    return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
+  }
+
+  Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(x_, 0, lanes_)), "plane"); }
+
+  Value* StagingAddress(Value* row, int64_t plane, Value* column) {
+    Value* number = b_.CreateAdd(Times(row, x_.stride), I64(plane));
+    Value* offset = b_.CreateAdd(b_.CreateMul(number, plane_), column, "staging.offset");
+    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), staging_, offset, "staged");
+  }
+
+  // Fills the staging buffer, down columns of some vectors: the masks of the lanes are computed once per column, and
+  // whether a row lies in the padding once for the vectors side by side.
+  void EmitStaging() {
+    plane_ = EmitPlaneElements();
+    Value* rows =
+        b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
+    Value* columns =
+        b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
+    for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
+    const int64_t step = lanes_ * x_.stride;
+    Value* next = I64(0);
+    for (int count = kStagedSideBySide; count > 0; count /= 2) {
+      Value* end = b_.CreateSub(columns, I64((count - 1) * step));
+      next = EmitLoop(b_, next, end, count * step, "staging.lanes",
+                      [&](Value* column) { EmitStagingColumn(rows, column, columns, count); });
+    }
+  }
+
+  // Stages `count` vectors of each plane, from `column` of the block's image on.
+  void EmitStagingColumn(Value* rows, Value* column, Value* columns, int count) {
+    std::vector<Value*> masks;
+    for (int64_t part = 0; part < count * x_.stride; ++part) {
+      Value* left = b_.CreateSub(columns, b_.CreateAdd(column, I64(part * lanes_)));
+      masks.push_back(EmitFirstLanes(b_, lanes_, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, I64(0))));
+    }
+    EmitLoop(b_, I64(0), rows, 1, "staging.row", [&](Value* row) {
+      if (windows_.sides.size() > 1) {
+        reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
+      }
+      std::vector<Value*> parts;
+      for (int64_t part = 0; part < count * x_.stride; ++part) {
+        Value* first = b_.CreateAdd(Times(columns_.first, x_.stride), b_.CreateAdd(column, I64(part * lanes_)));
+        reader_.SetLanes(x_.position(), first, lanes_, masks[part]);
+        parts.push_back(ToMemory(b_, dtype_, reader_.EmitLanes(windows_.image)));
+      }
+      reader_.SetLanes(x_.position(), I64(0), 1, nullptr);
+      Value* place = b_.CreateUDiv(column, I64(x_.stride));
+      for (int64_t v = 0; v < count; ++v) {
+        const llvm::ArrayRef<Value*> of_vector(parts.data() + v * x_.stride, x_.stride);
+        for (int64_t plane = 0; plane < x_.stride; ++plane) {
+          Value* address = StagingAddress(row, plane, b_.CreateAdd(place, I64(v * lanes_)));
+          b_.CreateAlignedStore(Plane(of_vector, plane), address, llvm::Align(SizeOf(dtype_)));
+        }
+      }
+    });
+  }
+
+  // Every stride-th lane of `parts` from lane `plane` on.
+  Value* Plane(llvm::ArrayRef<Value*> parts, int64_t plane) {
+    if (parts.size() == 1) return parts[0];
+    llvm::SmallVector<int> lanes;
+    for (int lane = 0; lane < lanes_; ++lane) lanes.push_back(static_cast<int>(plane) + 2 * lane);
+    return b_.CreateShuffleVector(parts[0], parts[1], lanes, "plane");
+  }
+
+  void EmitResults() {
+    const bool down = windows_.sides.size() > 1;
+    Value* next = I64(0);
+    for (int rows : down ? std::vector<int>{kSideBySide, 2, 1} : std::vector<int>{1}) {
+      Value* end = b_.CreateSub(rows_.count, I64(rows - 1));
+      next = EmitLoop(b_, next, end, rows, "rows",
+                      [&](Value* row) { EmitRowsOfResults(row, rows, down ? 1 : kSideBySide); });
+    }
+  }
+
+  void EmitRowsOfResults(Value* row, int rows, int vectors) {
+    Value* next = I64(0);
+    for (int count = vectors; count > 0; count = count > 1 ? 1 : 0) {
+      Value* end = b_.CreateSub(columns_.count, I64(count * lanes_ - 1));
+      next = EmitLoop(b_, next, end, count * lanes_, "columns",
+                      [&](Value* column) { EmitVectors(row, rows, column, count, nullptr); });
+    }
+    EmitIf(b_, b_.CreateICmpSLT(next, columns_.count), "rest",
+           [&] { EmitVectors(row, rows, next, 1, EmitFirstLanes(b_, lanes_, b_.CreateSub(columns_.count, next))); });
+  }
+
+  // Whether the weights of a window fit in registers. If not, each multiply-add loads its weight as a memory operand:
+  // fences between rows of the image keep LLVM from holding all weights at once and spilling them.
+  bool WeightsFitRegisters() const { return y_.size * x_.size <= (target_.avx512 ? 16 : 9); }
+
+  // `rows` x `vectors` vectors of results, from (row, column) of the block on.
+  void EmitVectors(Value* row, int rows, Value* column, int vectors, Value* mask) {
+    const Statement& s = staged_.stages[0].statements[0];
+    std::deque<Accumulator> sums;
+    for (int i = 0; i < rows * vectors; ++i) sums.emplace_back(b_, target_, s, /*scans=*/false, 1, lanes_);
+    const auto enter = [&](int r, int v) {
+      if (windows_.sides.size() > 1) {
+        writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, b_.CreateAdd(row, I64(r)), "y"));
+      }
+      Value* x = b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(int64_t{v} * lanes_)), "x");
+      writer_.SetLanes(x_.result, x, lanes_, mask);
+    };
+    for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
+      if (!WeightsFitRegisters())
+        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+      Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
+      for (int64_t j = 0; j < x_.size; ++j) {
+        for (int v = 0; v < vectors; ++v) {
+          Value* image = nullptr;
+          for (int r = 0; r < rows; ++r) {
+            const int64_t along = q - r * y_.stride;
+            if (along < 0 || along > y_.reach() || along % y_.dilation != 0) continue;
+            if (image == nullptr) image = EmitImage(image_row, j, b_.CreateAdd(column, I64(int64_t{v} * lanes_)));
+            enter(r, v);
+            if (windows_.sides.size() > 1) writer_.SetAxis(y_.window, I64(along / y_.dilation));
+            writer_.SetAxis(x_.window, I64(j));
+            writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
+            sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0, nullptr);
+          }
+        }
+      }
+    }
+    for (int i = 0; i < rows * vectors; ++i) {
+      sums[i].EndStep();
+      Value* result = sums[i].Close(/*across_lanes=*/false);
+      const DType stored = staged_.buffers[s.buffer].dtype;
+      if (stored != s.accumulate) result = EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
+      enter(i / vectors, i % vectors);
+      writer_.SetLocal(s.buffer, result);
+      EmitLaterStages();
+    }
+    writer_.SetLanes(x_.result, I64(0), 1, nullptr);
+  }
+
+  Value* EmitImage(Value* row, int64_t step, Value* column) {
+    const int64_t along = step * x_.dilation;
+    Value* address = StagingAddress(row, along % x_.stride, b_.CreateAdd(column, I64(along / x_.stride)));
+    return FromMemory(b_, dtype_, b_.CreateAlignedLoad(vector_, address, llvm::Align(SizeOf(dtype_)), "image"));
+  }
+
+  void EmitLaterStages() {
+    for (size_t stage = 1; stage < staged_.stages.size(); ++stage) {
+      for (const Statement& s : staged_.stages[stage].statements) {
+        Value* value = writer_.Emit(s.value);
+        if (staged_.buffers[s.buffer].kind == BufferKind::kLocal) {
+          writer_.SetLocal(s.buffer, value);
+        } else {
+          writer_.Store(s.buffer, s.indices, value);
+        }
+      }
+    }
+  }
+
+  const KernelPlan& plan_;
+  const WindowedReduction& windows_;
+  const WindowSide y_, x_;  // with one side y is one row
+  const int lanes_;
+  const int64_t block_rows_;
+  const EmitTarget& target_;
+  const KernelPlan staged_;  // with the image as a local
+  const DType dtype_;        // of the image
+  llvm::IRBuilder<> b_;
+  KernelFrame frame_;
+  ScalarEmitter reader_, writer_;
+  llvm::Type* vector_;  // in memory
+  Value* staging_ = nullptr;
+  // Of the current task.
+  Span rows_ = {}, columns_ = {};
+  Value* plane_ = nullptr;
+};
+
+}  // namespace
+
+int64_t RowBlock(const KernelPlan& plan, const WindowedReduction& windows, size_t side, int lanes) {
+  const int64_t rows = BlockRows(windows, SizeOf(plan.exprs[windows.image].dtype), lanes);
+  return side + 1 < windows.sides.size() || rows == 0 ? rows : kBlockColumns;
+}
+
+void EmitRowWindows(const KernelPlan& plan, const WindowedReduction& windows, const Schedule& schedule,
+                    const Version& version, const EmitTarget& target, const std::string& name, llvm::Module& module) {
+  RowWindowEmitter(plan, windows, schedule, target, module, name).Emit(version);
+}
+
+}  // namespace tailor::cpu

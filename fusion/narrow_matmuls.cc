@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLeastDepth = 16, kMostDepth = 8192;  // of a matrix times a vector
 // Of an outer product. The rows of the rhs stay in the first-level cache.
-constexpr int64_t kMostTerms = 4, kMostElements = 8192, kUnknownTerms = 2, kLeastColumns = 16;
+constexpr int64_t kMostTerms = 8, kMostElements = 8192, kUnknownTerms = 2, kLeastColumns = 16;
 
 // Appends the replacement of one dot.
 class Narrowed {

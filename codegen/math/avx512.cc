@@ -1,9 +1,8 @@
 #include "codegen/math/avx512.h"
 
 #include <cassert>
-#include <numeric>
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "codegen/math/registers.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -14,56 +13,15 @@ namespace {
 using llvm::Value;
 
 constexpr int kRegisterBits = 512;
-constexpr int kCurrentRounding = 4;      // operand value: rounding mode of MXCSR
-constexpr size_t kRegisterEntries = 16;  // f32 per register
-
-using Registers = llvm::ArrayRef<Value*>;
-
-int LanesOf(llvm::Type* type) {
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
-}
-
-// `count` lanes of `x` from lane `first`; lanes beyond its last are poison.
-Value* Lanes(llvm::IRBuilderBase& b, Value* x, int first, int count) {
-  const int lanes = LanesOf(x->getType());
-  if (first == 0 && lanes == count) return x;
-  if (!x->getType()->isVectorTy()) {
-    return b.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), count)), x,
-                                 uint64_t{0});
-  }
-  llvm::SmallVector<int> places(count, llvm::PoisonMaskElem);
-  for (int i = 0; i < count && first + i < lanes; ++i) places[i] = first + i;
-  return b.CreateShuffleVector(x, places, "lanes");
-}
-
-// Applies `f` register by register to `operands`. The results are lanes of `type`; all operands have the same width.
-Value* ByRegister(llvm::IRBuilderBase& b, llvm::Type* type, Registers operands, const llvm::Twine& name,
-                  llvm::function_ref<Value*(Registers)> f) {
-  const int lanes = LanesOf(type), wide = kRegisterBits / static_cast<int>(type->getScalarSizeInBits());
-  Value* all = nullptr;
-  for (int first = 0; first < lanes; first += wide) {
-    llvm::SmallVector<Value*> registers;
-    for (Value* operand : operands) registers.push_back(Lanes(b, operand, first, wide));
-    Value* part = f(registers);
-    if (all == nullptr) {
-      all = part;
-      continue;
-    }
-    llvm::SmallVector<int> places(first + wide);
-    std::iota(places.begin(), places.end(), 0);
-    all = b.CreateShuffleVector(all, Lanes(b, part, 0, first), places, "registers");
-  }
-  if (!type->isVectorTy()) return b.CreateExtractElement(all, uint64_t{0}, name);
-  return Lanes(b, all, 0, lanes);
-}
+constexpr int kCurrentRounding = 4;  // operand value: rounding mode of MXCSR
 
 // Calls `single` (f32) or `twofold` (f64), by the type of the first operand: an intrinsic whose last operands are a
 // mask, here all lanes, and a rounding mode.
 Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intrinsic::ID twofold, Registers operands) {
   llvm::SmallVector<Value*> arguments(operands.begin(), operands.end());
   llvm::Type* type = operands[0]->getType();
-  arguments.push_back(llvm::ConstantInt::getAllOnesValue(b.getIntNTy(LanesOf(type))));
+  arguments.push_back(
+      llvm::ConstantInt::getAllOnesValue(b.getIntNTy(llvm::cast<llvm::FixedVectorType>(type)->getNumElements())));
   arguments.push_back(b.getInt32(kCurrentRounding));
   return b.CreateIntrinsic(type->getScalarType()->isDoubleTy() ? twofold : single, {}, arguments);
 }
@@ -75,7 +33,7 @@ Value* Kept(Value* like) { return llvm::PoisonValue::get(like->getType()); }
 // negative and positive. 0 selects x, 1 `other`, 3 NaN, 8 zero.
 Value* CallFixUp(const LaneMath& m, Value* x, Value* other, uint64_t choice, const llvm::Twine& name) {
   auto& b = m.builder();
-  return ByRegister(b, m.type(), {x, other}, name, [&](Registers r) {
+  return ByRegister(b, kRegisterBits, m.type(), {x, other}, name, [&](Registers r) {
     llvm::Type* bits = r[0]->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
     return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
                       llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
@@ -87,7 +45,7 @@ Value* CallFixUp(const LaneMath& m, Value* x, Value* other, uint64_t choice, con
 
 Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Twine& name) {
   auto& b = m.builder();
-  return ByRegister(b, m.type(), {x, exponent}, name, [&](Registers r) {
+  return ByRegister(b, kRegisterBits, m.type(), {x, exponent}, name, [&](Registers r) {
     return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, llvm::Intrinsic::x86_avx512_mask_scalef_pd_512,
                       {r[0], r[1], Kept(r[0])});
   });
@@ -106,7 +64,7 @@ Value* NearOne(const LaneMath& m, Value* x, const llvm::Twine& name) {
 Value* BoundedMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
   constexpr int kLesserMagnitudeNoSign = 0b1010;
   auto& b = m.builder();
-  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+  return ByRegister(b, kRegisterBits, m.type(), {x}, name, [&](Registers r) {
     Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
     return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
                       {r[0], bounds, b.getInt32(kLesserMagnitudeNoSign), Kept(r[0])});
@@ -117,7 +75,7 @@ Value* ReduceFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& 
   assert(bits >= 0 && bits < 16);
   constexpr int kToNearest = 0b0000;
   auto& b = m.builder();
-  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+  return ByRegister(b, kRegisterBits, m.type(), {x}, name, [&](Registers r) {
     return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, llvm::Intrinsic::x86_avx512_mask_reduce_pd_512,
                       {r[0], b.getInt32(bits << 4 | kToNearest), Kept(r[0])});
   });
@@ -129,21 +87,6 @@ Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twin
 
 Value* PositivePart(const LaneMath& m, Value* x, const llvm::Twine& name) {
   return CallFixUp(m, x, x, 0x18130111, name);
-}
-
-Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, const llvm::Twine& name) {
-  assert(!m.is_double() && (table.size() == kRegisterEntries || table.size() == 2 * kRegisterEntries));
-  auto& b = m.builder();
-  const auto entries = [&](size_t first) {
-    return llvm::ConstantDataVector::get(b.getContext(), table.slice(first, kRegisterEntries));
-  };
-  return ByRegister(b, m.type(), {index}, name, [&](Registers r) {
-    if (table.size() == kRegisterEntries) {
-      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {entries(0), r[0]});
-    }
-    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
-                             {entries(0), r[0], entries(kRegisterEntries)});
-  });
 }
 
 }  // namespace tailor::math

@@ -1,5 +1,5 @@
-// AVX-512 instructions for math functions that LLVM has no generic name for. Each works on whole registers: fewer lanes
-// are widened to one register, more lanes use several, so a value has the same bits at every lane count.
+// AVX-512 instructions for math functions that LLVM has no generic name for. Each works on whole registers
+// (codegen/math/registers.h).
 #ifndef TAILOR_CODEGEN_MATH_AVX512_H_
 #define TAILOR_CODEGEN_MATH_AVX512_H_
 
@@ -23,10 +23,6 @@ llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other
 
 // x if it is NaN or >= 0, NaN for -inf, else zero (vfixupimm).
 llvm::Value* PositivePart(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
-
-// table[index mod size], with 16 or 32 f32 entries; `index`: integer lanes (vpermps, vpermi2ps). Requires
-// !m.is_double().
-llvm::Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, llvm::Value* index, const llvm::Twine& name);
 
 }  // namespace tailor::math
 

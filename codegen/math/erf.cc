@@ -1,4 +1,5 @@
 #include "codegen/math/functions.h"
+#include "codegen/math/registers.h"
 
 #include "codegen/math/avx512.h"
 

@@ -1,6 +1,10 @@
-#include "codegen/math/functions.h"
+#include <array>
+#include <bit>
+#include <cstdint>
 
 #include "codegen/math/avx512.h"
+#include "codegen/math/functions.h"
+#include "codegen/math/registers.h"
 
 namespace tailor::math {
 namespace {
@@ -99,6 +103,41 @@ Value* TabulatedExp(const LaneMath& m, Value* x, Steps steps) {
   return ScaleByPower(m, NearOne(m, sum, "exp.mantissa"), parts.n, "exp");
 }
 
+// exp(x) = 2^(k / 4) exp(r), |r| <= ln2 / 8, with exp(r) = 1 + r + r^2 (a + b r + c r^2). With k = 8 i + j, 2^(k / 4)
+// is T[j] 2^i 2^i: two factors of which neither overflows, so that the second one alone rounds, where the result is
+// subnormal or infinite. The low bits of k / 4 + kQuarterMagic are 8 times the biased exponent i + 127, plus j: shifted
+// to kEighthField, they are 2^i but for j in the mantissa.
+constexpr double kQuarterMagic = 0x1.8p+21 + 127 * 2;
+constexpr double kQuarterPolynomial[] = {0.04168253391981125, 0.16672104597091675, 0.4999999701976776, 1.0};
+constexpr int kEighthField = 20;
+
+// Added to the shifted bits: T[j] without the bits of 1 and of j.
+constexpr std::array<float, 8> QuarterPowers() {
+  constexpr float kPowers[] = {1.0f, 1.1892071f, 1.4142135f, 1.6817929f, 2.0f, 2.3784142f, 2.828427f, 3.3635857f};
+  std::array<float, 8> table;
+  for (uint32_t j = 0; j < 8; ++j) {
+    table[j] =
+        std::bit_cast<float>(std::bit_cast<uint32_t>(kPowers[j]) - std::bit_cast<uint32_t>(1.0f) - (j << kEighthField));
+  }
+  return table;
+}
+
+// For every x. f32; requires m.avx2().
+Value* QuarteredExp(const LaneMath& m, Value* x, Steps steps) {
+  static constexpr std::array<float, 8> kTable = QuarterPowers();
+  auto& b = m.builder();
+  Value* bounded = m.AtMost(m.AtLeast(x, kF32.underflow, "exp.at_least"), 89.0, "exp.bounded");
+  const Reduced parts = ReduceExp(m, bounded, kQuarterMagic, steps);
+  Value* index = m.Bits(parts.shifted, "exp.index");
+  Value* field = b.CreateShl(index, m.KBits(kEighthField), "exp.field");
+  Value* entry = m.Bits(LookUp(m, kTable, index, "exp.quarter"), "exp.quarter_bits");
+  Value* power = m.FromBits(b.CreateAdd(entry, field, "exp.power_bits"), "exp.power");
+  Value* scale = m.FromBits(b.CreateAnd(field, m.KBits(0x7f800000), "exp.scale_bits"), "exp.scale");
+  Value* rest = m.Horner(parts.r, kQuarterPolynomial, "exp.poly");
+  Value* sum = m.MulAdd(b.CreateFMul(power, parts.r, "exp.step"), rest, power, "exp.sum");
+  return b.CreateFMul(sum, scale, "exp");
+}
+
 // tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
 Value* TanhF32(const LaneMath& m, Value* x) {
   auto& b = m.builder();
@@ -148,6 +187,7 @@ Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
 
 Value* Exp(const LaneMath& m, Value* x) {
   if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x, Steps::kTwo);
+  if (m.avx2() && !m.is_double()) return QuarteredExp(m, x, Steps::kTwo);
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));
@@ -162,7 +202,9 @@ Value* Exp(const LaneMath& m, Value* x) {
   return b.CreateSelect(is_special, b.CreateFAdd(x, m.Infinity(), "exp.special"), finite, "exp");
 }
 
-Value* ExpOfDifference(const LaneMath& m, Value* x) { return TabulatedExp(m, x, Steps::kOne); }
+Value* ExpOfDifference(const LaneMath& m, Value* x) {
+  return m.avx512() ? TabulatedExp(m, x, Steps::kOne) : QuarteredExp(m, x, Steps::kOne);
+}
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 

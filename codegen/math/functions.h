@@ -44,13 +44,13 @@ llvm::Value* Rem(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 
 // Exp of a rounded difference x: adds an error of up to |x| 2^-28, an eighth of the error that the rounding of x may
-// cause. Requires m.avx512() and f32.
+// cause. Requires m.avx2() and f32.
 llvm::Value* ExpOfDifference(const LaneMath& m, llvm::Value* x);
 
 // x Phi(x), with Phi the normal distribution function, and x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. Both are
 // computed as max(x, 0) - |x| Q(|x|): within 2 ulp for x >= -1, and everywhere within 2^-23 |x|, the error of the
-// formulas where their sums cancel. NaN for -inf, as by the formulas; a zero result may lose its sign. Require
-// m.avx512() and f32.
+// formulas where their sums cancel. NaN for -inf, as by the formulas; a zero result may lose its sign. Require m.avx2()
+// and f32.
 llvm::Value* GeluErf(const LaneMath& m, llvm::Value* x);
 llvm::Value* GeluTanh(const LaneMath& m, llvm::Value* x);
 

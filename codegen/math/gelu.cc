@@ -1,7 +1,11 @@
+#include <array>
+#include <bit>
 #include <cassert>
+#include <cstdint>
 
 #include "codegen/math/avx512.h"
 #include "codegen/math/functions.h"
+#include "codegen/math/registers.h"
 
 namespace tailor::math {
 namespace {
@@ -104,8 +108,7 @@ constexpr float kTanhTable[][32] = {{-0.010748867f,   -0.0080766585f,  -0.004935
                                      3.308057e-16f,  1.4665995e-17f, 5.3553622e-19f, 0.0f}};
 
 // max(x, 0) - |x| Q(|x|). NaN for -inf, which the formulas multiply by zero.
-Value* Gate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table) {
-  assert(m.avx512() && !m.is_double());
+Value* TabulatedGate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table) {
   auto& b = m.builder();
   Value* t = BoundedMagnitude(m, x, kLast, "gelu.magnitude");
   Value* index = m.Bits(b.CreateFAdd(t, m.K(kIntervalMagic), "gelu.shifted"), "gelu.index");
@@ -119,10 +122,71 @@ Value* Gate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table) {
   return m.MulAdd(b.CreateFNeg(t, "gelu.minus_magnitude"), sum, positive, "gelu");
 }
 
+// Q(t) = 2^(t P(t)) / 2 where registers hold no table of intervals. Fitted for the least absolute error of t Q(t), for
+// t <= 1 relative to Q(t). Beyond the fitted range it goes on falling until `last`, to 2^-110 and 2^-47.
+struct TailPower {
+  double last;
+  llvm::ArrayRef<double> polynomial;  // P
+};
+
+constexpr double kErfPolynomial[] = {-3.2854555e-06, 4.422715e-05, -0.00020637084, -9.560201e-05,
+                                     0.007019631,    -0.052472983, -0.4592136,     -1.1511048};
+constexpr double kTanhPolynomial[] = {1.9407123e-06, -3.7690737e-05, 0.00027104476, -0.00081822235, 0.0007047288,
+                                      -0.0010080643, 0.008167353,    -0.051616352,  -0.4592041,     -1.151105};
+const TailPower kErfPower{9.5, kErfPolynomial}, kTanhPower{7, kTanhPolynomial};
+
+// 2^y = T[k mod 8] 2^floor(k / 8) 2^f with y = k / 8 + f. The low bits of k / 8 + kEighthMagic are those of k; shifted
+// to kEighthField, they add k / 8 to the exponent, and its fraction to the mantissa, which T[j] lacks.
+constexpr double kEighthMagic = 0x1.8p+20;
+constexpr int kEighthField = 20;
+constexpr double kEighthPolynomial[] = {0.05551147, 0.24025764, 0.6931472};  // (2^f - 1) / f, |f| <= 1 / 16
+
+constexpr std::array<float, 8> HalfPowers() {
+  constexpr float kPowers[] = {1.0f,       1.0905077f, 1.1892071f, 1.2968396f,
+                               1.4142135f, 1.5422108f, 1.6817929f, 1.8340081f};
+  std::array<float, 8> table;
+  for (uint32_t j = 0; j < 8; ++j) {
+    table[j] = std::bit_cast<float>(std::bit_cast<uint32_t>(0.5f * kPowers[j]) - (j << kEighthField));
+  }
+  return table;
+}
+
+// 2^(j / 8) over its rounded value, less 1.
+constexpr float kLost[] = {0.0f,           -1.1992157e-08f, 3.1934181e-08f,  -3.0990721e-08f,
+                           1.7114271e-08f, 5.2333342e-09f,  -1.4719606e-08f, -6.1282598e-09f};
+
+// As TabulatedGate. x - min(x, 0) is max(x, 0), but NaN for -inf. A core finds work in few vectors at a time, each a
+// chain of dependent operations, hence pairs; the greatest terms are added last, for smaller rounding errors.
+// The exponent y = t P(t) is not rounded before its fraction f is left.
+Value* PowerGate(const LaneMath& m, Value* x, const TailPower& tail) {
+  static constexpr std::array<float, 8> kTable = HalfPowers();
+  auto& b = m.builder();
+  Value* t = m.AtMost(m.Abs(x, "gelu.magnitude"), tail.last, "gelu.bounded");
+  Value* p = m.HornerOfPairs(t, tail.polynomial.drop_back(2), "gelu.poly");
+  for (const double c : tail.polynomial.take_back(2)) p = m.MulAdd(p, t, m.K(c), "gelu.slope");
+  Value* shifted = m.MulAdd(t, p, m.K(kEighthMagic), "gelu.shifted");
+  Value* whole = b.CreateFSub(shifted, m.K(kEighthMagic), "gelu.eighths");
+  Value* index = m.Bits(shifted, "gelu.index");
+  Value* f = m.MulAdd(t, p, b.CreateFNeg(whole, "gelu.minus_eighths"), "gelu.fraction");
+  Value* entry = m.Bits(LookUp(m, kTable, index, "gelu.entry"), "gelu.entry_bits");
+  Value* field = b.CreateShl(index, m.KBits(kEighthField), "gelu.field");
+  Value* power = m.FromBits(b.CreateAdd(entry, field, "gelu.power_bits"), "gelu.power");
+  Value* lost = LookUp(m, kLost, index, "gelu.lost");
+  Value* rest = m.MulAdd(m.Horner(f, kEighthPolynomial, "gelu.power_poly"), f, lost, "gelu.rest");
+  Value* beyond = m.MulAdd(power, rest, power, "gelu.beyond");
+  Value* positive = b.CreateFSub(x, m.AtMost(x, 0, "gelu.negative"), "gelu.positive");
+  return m.MulAdd(b.CreateFNeg(t, "gelu.minus_bounded"), beyond, positive, "gelu");
+}
+
+Value* Gate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table, const TailPower& tail) {
+  assert(m.avx2() && !m.is_double());
+  return m.avx512() ? TabulatedGate(m, x, table) : PowerGate(m, x, tail);
+}
+
 }  // namespace
 
-Value* GeluErf(const LaneMath& m, Value* x) { return Gate(m, x, kErfTable); }
+Value* GeluErf(const LaneMath& m, Value* x) { return Gate(m, x, kErfTable, kErfPower); }
 
-Value* GeluTanh(const LaneMath& m, Value* x) { return Gate(m, x, kTanhTable); }
+Value* GeluTanh(const LaneMath& m, Value* x) { return Gate(m, x, kTanhTable, kTanhPower); }
 
 }  // namespace tailor::math

@@ -40,6 +40,18 @@ llvm::Value* LaneMath::Horner(llvm::Value* x, llvm::ArrayRef<double> coefficient
   return sum;
 }
 
+llvm::Value* LaneMath::HornerOfPairs(llvm::Value* x, llvm::ArrayRef<double> coefficients,
+                                     const llvm::Twine& name) const {
+  assert(!coefficients.empty());
+  llvm::Value* square = b_.CreateFMul(x, x, name + ".square");
+  const size_t first = coefficients.size() % 2 == 0 ? 2 : 1;
+  llvm::Value* sum = Horner(x, coefficients.take_front(first), name);
+  for (llvm::ArrayRef<double> rest = coefficients.drop_front(first); !rest.empty(); rest = rest.drop_front(2)) {
+    sum = MulAdd(sum, square, Horner(x, rest.take_front(2), name + ".pair"), name);
+  }
+  return sum;
+}
+
 llvm::Value* LaneMath::AddExponent(llvm::Value* x, llvm::Value* exponent, const llvm::Twine& name) const {
   llvm::Value* field = b_.CreateShl(exponent, KBits(mantissa_bits()), name + ".field");
   return FromBits(b_.CreateAdd(Bits(x, name + ".bits"), field, name + ".sum"), name);

@@ -33,11 +33,14 @@ class LaneMath {
   llvm::Value* FromBits(llvm::Value* bits, const llvm::Twine& name) const;
 
   bool fma() const { return target_.fma; }
+  bool avx2() const { return target_.avx2; }
   bool avx512() const { return target_.avx512; }
   // x * y + z: one rounding on targets with FMA, two on others.
   llvm::Value* MulAdd(llvm::Value* x, llvm::Value* y, llvm::Value* z, const llvm::Twine& name) const;
   // The polynomial in x whose coefficients are given highest power first.
   llvm::Value* Horner(llvm::Value* x, llvm::ArrayRef<double> coefficients, const llvm::Twine& name) const;
+  // The same in about half as many dependent steps: pairs of terms side by side, then a Horner chain in x^2 over pairs.
+  llvm::Value* HornerOfPairs(llvm::Value* x, llvm::ArrayRef<double> coefficients, const llvm::Twine& name) const;
   // x * 2^exponent by integer addition to the exponent field. The result must be a normal number.
   llvm::Value* AddExponent(llvm::Value* x, llvm::Value* exponent, const llvm::Twine& name) const;
 

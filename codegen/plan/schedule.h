@@ -116,8 +116,10 @@ struct Schedule {
   int interleaved_rows = 1;
   int64_t max_interleaved_elements = 0;
   // Software-pipelined rows. > 0, for rows that are not interleaved: the first stage of the next row runs in the loops
-  // of stage `overlap_stage` of this one.
+  // of stage `overlap_stage` of this one. Only for rows of at most `max_overlap_elements` elements (0: any), which L1
+  // holds beside each other.
   int overlap_stage = 0;
+  int64_t max_overlap_elements = 0;
   bool defer_last_stage = false;  // the last stage of a row runs in the loops of the next row
   int64_t block_rows = 0;         // > 0: rows per block of a chain, sized to stay in cache
   int lane_axis = -1;             // the axis that the lanes run along; -1: scalar code

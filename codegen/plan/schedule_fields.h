@@ -51,6 +51,7 @@ constexpr auto FieldsOf(std::type_identity<Schedule>) {
                     Field{"interleaved_rows", &Schedule::interleaved_rows},
                     Field{"max_interleaved_elements", &Schedule::max_interleaved_elements},
                     Field{"overlap_stage", &Schedule::overlap_stage},
+                    Field{"max_overlap_elements", &Schedule::max_overlap_elements},
                     Field{"defer_last_stage", &Schedule::defer_last_stage},
                     Field{"block_rows", &Schedule::block_rows},
                     Field{"windows", &Schedule::windows},

@@ -62,6 +62,8 @@ class ScheduleVerifier {
     if (s_.overlap_stage < 0 || s_.overlap_stage >= std::max<int>(1, plan_.stages.size()))
       return Wrong("overlap_stage", "is out of range");
     if (s_.overlap_stage > 0 && s_.interleaved_rows == 1) return Wrong("overlap_stage", "needs interleaved_rows > 1");
+    if (s_.max_overlap_elements < 0 || (s_.max_overlap_elements > 0 && s_.overlap_stage == 0))
+      return Wrong("max_overlap_elements", "needs an overlap_stage");
     if (s_.defer_last_stage && s_.interleaved_rows == 1) return Wrong("defer_last_stage", "needs interleaved_rows > 1");
     const bool across = LanesAcrossRows(plan_, s_);
     if (s_.cross_axis >= 0) {
@@ -91,7 +93,7 @@ class ScheduleVerifier {
   absl::Status VerifyContraction() const {
     const Schedule fresh;
     if (s_.interleaved_rows != fresh.interleaved_rows || s_.max_interleaved_elements != 0 || s_.overlap_stage != 0 ||
-        s_.defer_last_stage)
+        s_.max_overlap_elements != 0 || s_.defer_last_stage)
       return Wrong("interleaved_rows", "must be that of a new schedule: the plan is a contraction");
     if (s_.cross_axis != -1 || s_.cross_chunk != 0 || s_.lane_chunk != 0)
       return Wrong("cross_axis", "must be unset: the plan is a contraction");

@@ -178,7 +178,7 @@ llvm::Value* ScalarEmitter::EmitPrefixMask(const Expr& e) {
 }
 
 llvm::Value* ScalarEmitter::EmitIdiom(const Expr& e) {
-  if (target_.avx512) {
+  if (target_.avx2) {
     if (const auto gelu = GeluOf(plan_, e)) {
       llvm::Value* x = Emit(gelu->x);
       const math::LaneMath m(b_, target_, x->getType());

@@ -54,6 +54,14 @@ TEST(NarrowMatmuls, AnOuterProductIsASumOfProducts) {
 )");
 }
 
+TEST(NarrowMatmuls, AnOuterProductHasUpToEightTerms) {
+  const std::string text = TextAfter(NarrowMatmuls, Matmul("f32[M, 8]", "f32[8, 1024]", "", "f32[M, 1024]"));
+  EXPECT_EQ(text.find("dot"), std::string::npos) << text;
+  size_t terms = 0;
+  for (size_t at = text.find(" = mul "); at != std::string::npos; at = text.find(" = mul ", at + 1)) ++terms;
+  EXPECT_EQ(terms, 8) << text;
+}
+
 TEST(NarrowMatmuls, OthersStay) {
   const std::string whole[] = {
       Matmul("f32[M, 15]", "f32[15, 1]", "", "f32[M, 1]"),      // shorter than a vector

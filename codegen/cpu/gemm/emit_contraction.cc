@@ -17,6 +17,7 @@
 #include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/even_tiling.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
@@ -40,7 +41,7 @@ class ContractionEmitter {
         target_(target),
         module_(module),
         b_(module.getContext()),
-        pieces_(kPanelColumns / schedule.lanes) {}
+        pieces_(PiecesOf(RangeOf(contraction.n), schedule.lanes)) {}
 
   // Shared by all versions: strides, and the micro-kernels that some dim sizes need.
   absl::Status Prepare() {
@@ -283,7 +284,7 @@ class ContractionEmitter {
   const EmitTarget& target_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
-  const int pieces_;  // registers per 16 sums
+  const int pieces_;  // registers per panel
 
   LhsForm lhs_form_;
   std::vector<MicroKernel> micro_kernels_;

@@ -58,7 +58,7 @@ class MicroKernelEmitter {
  public:
   MicroKernelEmitter(const MicroKernel& kernel, const EmitTarget& target, llvm::Function* function)
       : kernel_(kernel), target_(target), function_(function), b_(function->getContext()) {
-    pieces_ = kPanelColumns / kernel.lanes;
+    pieces_ = kernel.columns / kernel.lanes;
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
@@ -127,8 +127,10 @@ class MicroKernelEmitter {
   llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
   int TileSize() const { return kernel_.rows * kernel_.panels * pieces_; }
 
-  llvm::Value* TileAddress(size_t piece) {
-    return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), piece, "tile.piece");
+  // Address of sum number `i`.
+  llvm::Value* TileAddress(int i) {
+    const int per_panel = kPanelColumns / kernel_.lanes;
+    return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), i / pieces_ * per_panel + i % pieces_, "tile.piece");
   }
 
   // Addresses of the first element of each row and panel.
@@ -351,7 +353,7 @@ class MicroKernelEmitter {
   const EmitTarget& target_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
-  int pieces_;          // registers per panel row of 16 columns
+  int pieces_;          // registers of a panel row that are multiplied
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
   llvm::Value* depth_offset_ = nullptr;  // of the current step, if loaded ahead
@@ -365,6 +367,7 @@ class MicroKernelEmitter {
 std::string NameOf(const MicroKernel& kernel) {
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
                                   "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
+  if (kernel.columns < kPanelColumns) absl::StrAppend(&name, "_", kernel.columns, "_columns");
   if (kernel.tables) {
     name += "_tables";
   } else if (!kernel.unit_depth_stride) {

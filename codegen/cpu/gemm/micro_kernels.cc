@@ -12,6 +12,7 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange m = range_of(contraction.m), n = range_of(contraction.n), k = range_of(contraction.k);
   MicroKernel kernel{.lanes = schedule.lanes,
+                     .columns = PiecesOf(n, schedule.lanes) * schedule.lanes,
                      .lhs = plan.buffers[contraction.lhs.ref].dtype,
                      .rhs = plan.buffers[contraction.rhs.ref].dtype,
                      .accumulate = contraction.accumulate,
@@ -20,7 +21,7 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
   if (PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16)
     kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
   std::vector<MicroKernel> kernels;
-  for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kPanelColumns / schedule.lanes)) {
+  for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kernel.columns / kernel.lanes)) {
     kernel.rows = rows;
     kernel.panels = panels;
     kernel.fetch_ahead = TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);

@@ -1,6 +1,7 @@
 #include "codegen/cpu/gemm/tile_epilogue.h"
 
 #include "codegen/contract/panels.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/transpose_square.h"
 
@@ -18,6 +19,7 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
       columns_(frame.DimSizeValue(b, plan.axes[contraction.n].dim_size)),
       along_rows_(schedule.lane_axis == contraction.m),
       whole_panels_(HasWholePanels(plan, contraction)),
+      panel_lanes_(PiecesOf(RangeOfDimSize(plan, plan.axes[contraction.n].dim_size), schedule.lanes) * schedule.lanes),
       register_lanes_(schedule.lanes),
       most_rows_(WholeLanes(schedule.tile.task_rows)) {
   if (!along_rows_) return;
@@ -36,7 +38,8 @@ void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
     EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
       Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
       scalars_.SetAxis(c_.m, m);
-      EmitPart(c_.n, n, columns_, Sum(row_sums, b_.CreateMul(panel, I64(kPanelColumns))), whole_panels_);
+      Value* sums = Sum(row_sums, b_.CreateMul(panel, I64(kPanelColumns)));
+      EmitPart({c_.n, panel_lanes_, n, sums}, columns_, whole_panels_);
     });
   });
 }
@@ -53,7 +56,8 @@ void TileEpilogue::EmitAlongRows(const TileSums& tile) {
       Value* column_sums = Sum(transposed_, b_.CreateMul(column, I64(most_rows_)));
       EmitLoop(b_, I64(0), tile.rows, kPanelColumns, "epilogue.row", [&](Value* row) {
         scalars_.SetAxis(c_.n, b_.CreateAdd(n, column, "n"));
-        EmitPart(c_.m, b_.CreateAdd(tile.row, row, "m"), end, Sum(column_sums, row), /*whole=*/false);
+        Value* m = b_.CreateAdd(tile.row, row, "m");
+        EmitPart({c_.m, kPanelColumns, m, Sum(column_sums, row)}, end, /*whole=*/false);
       });
     });
   });
@@ -73,34 +77,34 @@ void TileEpilogue::EmitTransposed(const TileSums& tile, Value* panel) {
   });
 }
 
-// 16 elements along `lane_axis` from `first` on, fewer at `end`. `whole`: all 16 lie before `end`.
-void TileEpilogue::EmitPart(int lane_axis, Value* first, Value* end, Value* sums, bool whole) {
-  if (whole) return EmitLanes(lane_axis, first, sums, nullptr);
-  Value* left = b_.CreateSub(end, first, "left");
-  Value* all = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
-  EmitIf(b_, all, "epilogue.whole", [&] { EmitLanes(lane_axis, first, sums, nullptr); });
-  EmitIf(b_, b_.CreateNot(all), "epilogue.part", [&] { EmitLanes(lane_axis, first, sums, LanesBelow(left)); });
+// Only the elements before `end`. `whole`: all are.
+void TileEpilogue::EmitPart(const Part& part, Value* end, bool whole) {
+  if (whole) return EmitLanes(part, nullptr);
+  Value* left = b_.CreateSub(end, part.first, "left");
+  Value* all = b_.CreateICmpUGE(left, I64(part.lanes), "whole");
+  EmitIf(b_, all, "epilogue.whole", [&] { EmitLanes(part, nullptr); });
+  EmitIf(b_, b_.CreateNot(all), "epilogue.part", [&] { EmitLanes(part, LanesBelow(left, part.lanes)); });
 }
 
-void TileEpilogue::EmitLanes(int lane_axis, Value* first, Value* address, Value* mask) {
-  llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, kPanelColumns);
+void TileEpilogue::EmitLanes(const Part& part, Value* mask) {
+  llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, part.lanes);
   const llvm::Align align(register_lanes_ * SizeOf(c_.accumulate));
-  Value* sums = b_.CreateAlignedLoad(lanes, address, align, "sums");
-  scalars_.SetLanes(lane_axis, first, kPanelColumns, mask);
+  Value* sums = b_.CreateAlignedLoad(lanes, part.sums, align, "sums");
+  scalars_.SetLanes(part.lane_axis, part.first, part.lanes, mask);
   scalars_.SetLocal(c_.sums, Rounded(sums));
   for (size_t stage = c_.stage + 1; stage < plan_.stages.size(); ++stage) {
     for (const Statement& statement : plan_.stages[stage].statements) {
       scalars_.Store(statement.buffer, statement.indices, scalars_.EmitLanes(statement.value));
     }
   }
-  scalars_.SetLanes(lane_axis, I64(0), 1, nullptr);
+  scalars_.SetLanes(part.lane_axis, I64(0), 1, nullptr);
 }
 
-Value* TileEpilogue::LanesBelow(Value* count) {
-  llvm::SmallVector<llvm::Constant*, kPanelColumns> lanes;
-  for (int i = 0; i < kPanelColumns; ++i) lanes.push_back(b_.getInt16(i));
-  Value* limit = b_.CreateVectorSplat(kPanelColumns, b_.CreateTrunc(count, b_.getInt16Ty()));
-  return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
+Value* TileEpilogue::LanesBelow(Value* count, int lanes) {
+  llvm::SmallVector<llvm::Constant*, kPanelColumns> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(b_.getInt16(i));
+  Value* limit = b_.CreateVectorSplat(lanes, b_.CreateTrunc(count, b_.getInt16Ty()));
+  return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), limit, "mask");
 }
 
 // The sums rounded to the dtype of the plan's buffer (f16, bf16).

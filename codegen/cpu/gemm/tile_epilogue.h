@@ -31,9 +31,15 @@ class TileEpilogue {
   void EmitAlongColumns(const TileSums& tile);
   void EmitAlongRows(const TileSums& tile);
   void EmitTransposed(const TileSums& tile, llvm::Value* panel);
-  void EmitPart(int lane_axis, llvm::Value* first, llvm::Value* end, llvm::Value* sums, bool whole);
-  void EmitLanes(int lane_axis, llvm::Value* first, llvm::Value* sums, llvm::Value* mask);
-  llvm::Value* LanesBelow(llvm::Value* count);
+  // A part has `lanes` elements along `lane_axis`, from `first` on.
+  struct Part {
+    int lane_axis, lanes;
+    llvm::Value* first;
+    llvm::Value* sums;  // their address
+  };
+  void EmitPart(const Part& part, llvm::Value* end, bool whole);
+  void EmitLanes(const Part& part, llvm::Value* mask);
+  llvm::Value* LanesBelow(llvm::Value* count, int lanes);
   llvm::Value* Rounded(llvm::Value* sums);
   llvm::Value* I64(int64_t value) { return b_.getInt64(value); }
   llvm::Value* Sum(llvm::Value* sums, llvm::Value* offset) {
@@ -48,6 +54,7 @@ class TileEpilogue {
   llvm::Value* columns_;  // of the result
   const bool along_rows_;
   const bool whole_panels_;  // columns are a multiple of 16
+  const int panel_lanes_;    // columns of a panel that exist, rounded up to whole registers
   const int register_lanes_;
   const int64_t most_rows_;            // rows of a tile, rounded up to 16
   llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums

@@ -19,9 +19,10 @@ Accumulator::Accumulator(llvm::IRBuilderBase& b, const EmitTarget& target, const
   for (int i = 0; i < partials; ++i) {
     slots_.push_back(OpenVariable(b_, EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator"));
   }
-  if (partials > 0 && !scans && lanes > 1 && target.avx512 && SeeksExtreme(s)) {
-    ordered_ =
-        OpenVariable(b_, llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)), "ordered");
+  if (partials > 0 && !scans && lanes > 1 && SeeksExtreme(s)) {
+    llvm::Type* wide = b_.getIntNTy(RegisterType(b_.getContext(), s.accumulate, 1)->getScalarSizeInBits());
+    llvm::Type* flags = llvm::FixedVectorType::get(target.avx512 ? b_.getInt1Ty() : wide, lanes);
+    ordered_ = OpenVariable(b_, llvm::Constant::getAllOnesValue(flags), "ordered");
   }
 }
 
@@ -64,8 +65,10 @@ void Accumulator::Add(llvm::Value* value, int partial, llvm::Value* mask) {
 }
 
 void Accumulator::Check(llvm::Value* x, llvm::Value* y) {
-  llvm::Value* before = b_.CreateLoad(ordered_->getAllocatedType(), ordered_, "ordered.before");
-  b_.CreateStore(b_.CreateAnd(before, b_.CreateFCmpORD(x, y, "both.ordered"), "ordered.all"), ordered_);
+  llvm::Type* flags = ordered_->getAllocatedType();
+  llvm::Value* before = b_.CreateLoad(flags, ordered_, "ordered.before");
+  llvm::Value* both = b_.CreateSExt(b_.CreateFCmpORD(x, y, "both.ordered"), flags, "both.flags");
+  b_.CreateStore(b_.CreateAnd(before, both, "ordered.all"), ordered_);
   unchecked_ = nullptr;
 }
 
@@ -86,6 +89,7 @@ llvm::Value* Accumulator::Close(bool across_lanes) {
   if (ordered_ == nullptr) return result;
   llvm::Value* ordered = b_.CreateLoad(ordered_->getAllocatedType(), ordered_, "ordered");
   if (across_lanes) ordered = b_.CreateAndReduce(ordered);
+  ordered = b_.CreateICmpNE(ordered, llvm::Constant::getNullValue(ordered->getType()), "is_ordered");
   return b_.CreateSelect(ordered, result, llvm::ConstantFP::getNaN(result->getType()), "extreme");
 }
 

@@ -10,9 +10,9 @@
 
 namespace tailor::cpu {
 
-// Several partial results of some lanes each are in flight. For the maximum or minimum of floats, where comparisons
-// yield mask registers (AVX-512), NaN is tracked separately: one comparison checks two elements, and the partial
-// results ignore elements that are NaN.
+// Several partial results of some lanes each are in flight. For the maximum or minimum of floats NaN is tracked
+// separately: one comparison checks two elements, and the partial results ignore elements that are NaN. Lanes of flags
+// are as wide as comparisons leave them: bits of mask registers (AVX-512), else as the elements.
 class Accumulator {
  public:
   // Emits `partials` neutral values; 0 for statements that do not reduce. `b`, `target` and `s` must outlive this.

@@ -64,6 +64,9 @@ class LoopKernelEmitter {
     for (int rows = schedule_.interleaved_rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.overlap_stage > 0) {
         llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchInFlight), "is_near");
+        if (const int64_t most = schedule_.max_overlap_elements; most > 0) {
+          is_near = b_.CreateAnd(is_near, b_.CreateICmpSLE(size.row, b_.getInt64(most), "row.fits"), "is_near");
+        }
         next = EmitRowsInFlight(b_, plan_, schedule_, frame_.scratch, next, end, is_near, digits, loops_);
       }
       llvm::Value* full = rows > 1 ? InterleavedTaskEnd(rows, size) : end;

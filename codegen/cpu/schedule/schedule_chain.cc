@@ -13,8 +13,8 @@ constexpr int64_t kBlockRows = 24;
 constexpr int64_t kAllPanels = int64_t{1} << 40;  // a matmul's task spans all columns
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
-  Schedule schedule =
-      plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
+  Schedule schedule = plan.IsContraction() ? ScheduleContraction(plan, traits, /*in_chain=*/true)
+                                           : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
   schedule.tasks = schedule.tasks_per_chunk = 0;  // those of the chain apply
   if (plan.IsContraction()) {

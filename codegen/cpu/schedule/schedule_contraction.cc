@@ -70,7 +70,7 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
 
 }  // namespace
 
-Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
+Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain) {
   const Contraction c = ContractionOf(plan);
   assert(plan.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor);  // TargetTraits::packed_rhs
   if (gemm::IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
@@ -84,9 +84,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   // Together they stay in L2 (regional_bytes) while the rows run past each group.
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4;
   ContractionTile& tile = schedule.tile;
-  std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, kPanelColumns / schedule.lanes);
+  const DimSizeRange columns = RangeOfDimSize(plan, plan.axes[c.n].dim_size);
+  const bool one_panel = columns.max <= kPanelColumns && !in_chain;
+  const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
+  std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
   if (TakesTallTiles(plan, c)) {
-    std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, kPanelColumns / schedule.lanes, tile);
+    std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, pieces, tile);
   }
   tile.task_panels = kTaskPanels;
   if (traits.bf16_matmuls == BF16Matmuls::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
@@ -101,11 +104,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   tile.depth = kDepthBytes / element;
 
   schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
-  // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order.
+  // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
+  // panel leaves nothing to choose but rows.
   const auto lhs = gemm::FormOfLhs(accesses, c);
-  tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables;
+  tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
-    tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
+    tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
   }
 
   const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),

@@ -8,8 +8,8 @@
 
 namespace tailor::cpu {
 
-// Requires plan.IsContraction().
-Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits);
+// Requires plan.IsContraction(). `in_chain`: the matmul is a link, and must divide rows as the other links do.
+Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain = false);
 
 }  // namespace tailor::cpu
 

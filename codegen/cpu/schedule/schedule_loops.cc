@@ -112,15 +112,18 @@ int64_t GreatestOf(const KernelPlan& plan, const std::vector<DimSize>& dim_sizes
   return product;
 }
 
-// Rows side by side: with the vectors in flight in each, their sums take at most half of 32 registers.
-constexpr int kSideBySide = 4;
+// Rows side by side: with the vectors in flight in each, their sums take at most half of 32 registers, and three
+// quarters of 16. Pipelined rows take three.
+constexpr int kSideBySide = 4, kFewSideBySide = 3;
 
-// Schedule::max_interleaved_elements. In longer rows the idle time at the end of reductions matters little.
+// Schedule::max_interleaved_elements: of plain rows, and of those that are slow or are pipelined if longer. In longer
+// rows the idle time at the end of reductions matters little, and where elements are cheap (not slow), reading rows in
+// flight from L2 costs more than it: kShortRow is their Schedule::max_overlap_elements, too.
 constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 
 // Vectors side by side where lanes run across rows: one cache line each, at every step down the columns. Prefetchers
 // follow long contiguous pieces.
-constexpr int kColumnsSideBySide = 16, kFewColumns = 4;
+constexpr int kColumnsSideBySide = 16;
 
 // The same for columns that a scan walks down.
 constexpr int kScansSideBySide = 8, kFewScans = 4;
@@ -139,17 +142,16 @@ int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTra
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
   const bool many_registers = traits.vector_registers >= 32;
   if (LanesAcrossRows(plan, schedule) && IsScanOnly(plan)) return many_registers ? kScansSideBySide : kFewScans;
-  const bool few_columns = !many_registers && LanesAcrossRows(plan, schedule) && cost <= kSlow && !HasScratch(plan);
-  if (!many_registers && !few_columns) return 1;
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) {
       if (IsScan(plan, s)) return 1;
-      if (!s.reduce_axes.empty() && few_columns) return kFewColumns;
-      if (!s.reduce_axes.empty())
-        return cost > kSlow || LanesAlongRows(plan, schedule) ? kSideBySide : kColumnsSideBySide;
+      if (s.reduce_axes.empty()) continue;
+      if (cost <= kSlow && !LanesAlongRows(plan, schedule)) return kColumnsSideBySide;
+      return many_registers ? kSideBySide : kFewSideBySide;
     }
   }
-  return many_registers && !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
+  if (!many_registers) return 1;
+  return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
 }
 
 // Adds a version, tried first, that writes the output past the caches (streaming stores) where these could not hold it.
@@ -230,8 +232,10 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.interleaved_rows = SideBySide(plan, schedule, traits, cost);
   if (schedule.interleaved_rows > 1 && LanesAlongRows(plan, schedule)) {
     const bool is_slow = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow;
-    schedule.max_interleaved_elements = is_slow ? kShortSlowRow : kShortRow;
-    if (is_slow) schedule.overlap_stage = StageToOverlap(plan, schedule.lane_axis);
+    if (!is_slow) schedule.unroll = 4;
+    schedule.overlap_stage = StageToOverlap(plan, schedule.lane_axis);
+    if (schedule.overlap_stage > 0 && !is_slow) schedule.max_overlap_elements = kShortRow;
+    schedule.max_interleaved_elements = is_slow || schedule.overlap_stage > 0 ? kShortSlowRow : kShortRow;
     schedule.defer_last_stage = CanDeferLastStage(plan, schedule.overlap_stage);
   }
 

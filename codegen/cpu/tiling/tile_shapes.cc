@@ -7,6 +7,9 @@
 namespace tailor::gemm {
 namespace {
 
+// Independent sums that keep the multipliers of current cores busy: latency times throughput.
+constexpr int kChains = 8;
+
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Sizes of the tiles that `count` items in tiles of at most `limit` give: the smaller and the larger.
@@ -55,15 +58,20 @@ bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels)
   return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
 }
 
-std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
+int PiecesOf(const DimSizeRange& n, int lanes) {
+  return static_cast<int>(CeilDiv(std::clamp<int64_t>(n.max, 1, kPanelColumns), lanes));
+}
+
+std::pair<int, int> BestTile(const TargetTraits& traits, int pieces, int most_panels) {
+  const int most_rows = std::max(6, kChains / (most_panels * pieces));
   std::pair<int, int> best = {1, 1};
   // Per step of K: rows + columns loads, rows * columns multiply-adds.
   auto fewer_loads = [&](int rows, int columns) {
     const int best_columns = best.second * pieces;
     return (rows + columns) * best.first * best_columns < (best.first + best_columns) * rows * columns;
   };
-  for (int panels = 1; panels <= 4; ++panels) {
-    for (int rows = 1; rows <= 6; ++rows) {
+  for (int panels = 1; panels <= most_panels; ++panels) {
+    for (int rows = 1; rows <= most_rows; ++rows) {
       if (FitsRegisters(traits, pieces, rows, panels) && fewer_loads(rows, panels * pieces)) best = {rows, panels};
     }
   }
@@ -90,7 +98,6 @@ int RowLimit(const ContractionTile& tile, int64_t m) {
 
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   if (rows > tile.rows) return tile.tall_panels;
-  constexpr int kChains = 8;  // multiply-add latency times throughput of current cores
   const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
   return std::max(tile.panels, wide);
 }

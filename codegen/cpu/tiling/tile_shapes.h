@@ -14,12 +14,18 @@
 
 namespace tailor::gemm {
 
+constexpr int kMostBestPanels = 4;  // of a tile that the rule takes
+
 // Whether a micro-kernel's sums, kept operands and one streaming operand fit the registers of `traits`. `pieces`:
 // registers per 16 sums.
 bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels);
 
-// Rows and panels of the micro-kernel with the fewest loads per multiply-add, of those that fit the registers.
-std::pair<int, int> BestTile(const TargetTraits& traits, int pieces);
+// Registers of `lanes` per panel: as many as its 16 columns, or those that exist where n is less, take.
+int PiecesOf(const DimSizeRange& n, int lanes);
+
+// Rows and panels of the micro-kernel with the fewest loads per multiply-add, of those that fit the registers and have
+// at most `most_panels`. A single panel that is one register wide takes more rows, for independent chains of sums.
+std::pair<int, int> BestTile(const TargetTraits& traits, int pieces, int most_panels = kMostBestPanels);
 
 // Rows and panels of the tallest micro-kernel that still has two multiply-adds per load, at most nine rows. More rows
 // would contend for the ways of an L1 cache where rows are a power of two apart. {0, 0} if it is no taller than `tile`.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/cpu/emit_cpu.h"
 #include "codegen/lower/lower_graph.h"
 #include "graph/text.h"
@@ -113,6 +114,21 @@ TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
   const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
   for (const Schedule& link : schedule.links) EXPECT_EQ(link.block_rows, schedule.links[0].tile.task_rows);
   EXPECT_EQ(schedule.links[0].block_rows, 24) << schedule.Text();
+}
+
+// Alone, a matmul of 12 columns would take more rows.
+TEST(ScheduleChain, LinksOfFewColumnsDivideRowsAsOthersDo) {
+  const std::string text = absl::StrReplaceAll(Attention("f32", ""), {{"24]", "12]"}, {"72]", "36]"}});
+  const auto lowered = lower::LowerGraph(*ParseGraph(text), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto& kernels = lowered->kernels;
+  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
+  ASSERT_NE(chain, kernels.end());
+  const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
+  for (size_t i = 0; i < schedule.links.size(); ++i) {
+    if (!chain->links()[i].plan.IsContraction()) continue;
+    EXPECT_EQ(schedule.links[i].tile.rows, schedule.links[0].tile.rows) << schedule.Text();
+  }
 }
 
 TEST_P(Chain, FaultsInALinkFailTheRun) {

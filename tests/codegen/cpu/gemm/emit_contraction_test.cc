@@ -67,6 +67,16 @@ TEST(EmitContraction, FixedDimSizes) {
   ExpectRightAtRandomSizes({.m = 0, .k = 4}, 5);
 }
 
+// A panel of which only the registers with columns are multiplied.
+TEST(EmitContraction, FewColumns) {
+  for (const int64_t n : {3, 4, 8, 13}) {
+    SCOPED_TRACE(n);
+    for (DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+      ExpectRightAtRandomSizes({.dtype = dtype, .n = n, .epilogue = true}, 12);
+    }
+  }
+}
+
 TEST(EmitContraction, FewRowsOfLargeWeights) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

@@ -49,6 +49,7 @@ bool IsTuning(absl::string_view field) {
                                                 "interleaved_rows",
                                                 "max_interleaved_elements",
                                                 "overlap_stage",
+                                                "max_overlap_elements",
                                                 "defer_last_stage",
                                                 "tasks_per_chunk",
                                                 "scratch_bytes",

@@ -15,14 +15,14 @@
 namespace tailor::cpu {
 namespace {
 
-// Schedules of a graph's kernels on a machine with 64-byte vectors.
-std::string Schedules(const std::string& text) {
+// Schedules of a graph's kernels, on a machine with 64-byte vectors unless stated.
+std::string Schedules(const std::string& text, const TargetTraits& traits = {}) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
-  auto lowered = lower::LowerGraph(*parsed, TargetTraits{});
+  auto lowered = lower::LowerGraph(*parsed, traits);
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
-  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text() + "\n";
+  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, traits).Text() + "\n";
   return out;
 }
 
@@ -142,13 +142,27 @@ TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
   const std::string schedule = Schedules(R"(
 graph @g(%x: f32[R, C]) {
   %s = reduce_sum %x {axes = [1], keep_dims = 1}
+  return %s
+}
+)");
+  EXPECT_TRUE(absl::StrContains(schedule, "interleaved_rows 4, max_interleaved_elements 2048, tasks")) << schedule;
+}
+
+// On 16 registers, too, with as many partial results of each sum.
+TEST(ScheduleLoops, ShortRowsLookAheadWhereElementsAreCheap) {
+  const std::string norm = R"(
+graph @g(%x: f32[R, C]) {
+  %q = mul %x, %x
+  %s = reduce_sum %q {axes = [1], keep_dims = 1}
   %r = rsqrt %s
   %y = mul %x, %r
   return %y
 }
-)");
-  EXPECT_TRUE(absl::StrContains(schedule, "interleaved_rows 4, max_interleaved_elements 2048, tasks"))
-      << schedule;  // and look no further
+)";
+  const std::string ahead = "max_interleaved_elements 128, overlap_stage 1, max_overlap_elements 2048, tasks";
+  EXPECT_TRUE(absl::StrContains(Schedules(norm), "unroll 4, interleaved_rows 4, " + ahead)) << Schedules(norm);
+  const std::string few_registers = Schedules(norm, {.vector_bytes = 32, .vector_registers = 16});
+  EXPECT_TRUE(absl::StrContains(few_registers, "unroll 4, interleaved_rows 3, " + ahead)) << few_registers;
 }
 
 TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {

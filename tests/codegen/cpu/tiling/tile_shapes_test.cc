@@ -28,6 +28,21 @@ TEST(BestTile, FillsTheRegisters) {
   EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v2")->traits, 8), Pair(1, 1));
 }
 
+TEST(BestTile, OnePanelTakesRowsForEightChains) {
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v4")->traits, 1, 1), Pair(8, 1));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v3")->traits, 1, 1), Pair(8, 1));  // at most 8 columns
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v3")->traits, 2, 1), Pair(6, 1));
+}
+
+TEST(PiecesOf, AreTheRegistersOfColumnsThatExist) {
+  EXPECT_EQ(PiecesOf(Fixed(100), 8), 2);
+  EXPECT_EQ(PiecesOf(Fixed(9), 8), 2);
+  EXPECT_EQ(PiecesOf(Fixed(8), 8), 1);
+  EXPECT_EQ(PiecesOf(Fixed(5), 4), 2);
+  EXPECT_EQ(PiecesOf(Fixed(0), 8), 1);
+  EXPECT_EQ(PiecesOf({.max = 1000, .divisor = 1, .fixed = false}, 8), 2);
+}
+
 TEST(TallestTile, HasTwoMultiplyAddsPerLoad) {
   EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 1, kTaskTile), Pair(9, 3));
   EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 2, {.rows = 6, .panels = 2}), Pair(0, 0));

@@ -241,7 +241,14 @@ double LastPlace(double value) {
   return std::max(0x1p-149, std::ldexp(1.0, std::ilogb(static_cast<float>(value)) - 23));
 }
 
-bool HasAvx512() { return RunsHere(*FindCpuTarget("x86-64-v4")); }
+// The levels that this machine runs, of those that recognize the idioms.
+std::vector<CpuTarget> LevelsWithIdioms() {
+  std::vector<CpuTarget> levels;
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+    if (RunsOrSays(level)) levels.push_back(*FindCpuTarget(level));
+  }
+  return levels;
+}
 
 constexpr char kGeluErf[] = R"(
 graph @g(%x: f32[N]) {
@@ -278,38 +285,40 @@ graph @g(%x: f32[N]) {
 
 // The greatest is 0, and what lies below it is exact: all that is off is ExpOfDifference.
 TEST(Idioms, PowersBelowTheGreatestAreClose) {
-  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  const ElementKernel powers(R"(
+  for (const CpuTarget& level : LevelsWithIdioms()) {
+    const ElementKernel powers(R"(
 graph @g(%x: f32[N]) {
   %m = reduce_max %x {axes = [0], keep_dims = 1}
   %d = sub %x, %m
   %y = exp %d
   return %y
 }
-)");
-  std::vector<float> y(ElementKernel::kElements);
-  double worst = 0;
-  ForFloats([&](std::vector<float> x) {
-    for (float& element : x) element = std::isnan(element) ? -1.0f : -std::fabs(element);
-    x[0] = 0;
-    powers({x.data()}, y.data());
-    for (size_t i = 0; i < x.size(); ++i) {
-      const double want = std::exp(static_cast<double>(x[i]));
-      if (std::isinf(x[i])) {
-        ASSERT_EQ(y[i], 0);
-        continue;
+)",
+                               level);
+    std::vector<float> y(ElementKernel::kElements);
+    double worst = 0;
+    ForFloats([&](std::vector<float> x) {
+      for (float& element : x) element = std::isnan(element) ? -1.0f : -std::fabs(element);
+      x[0] = 0;
+      powers({x.data()}, y.data());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = std::exp(static_cast<double>(x[i]));
+        if (std::isinf(x[i])) {
+          ASSERT_EQ(y[i], 0);
+          continue;
+        }
+        const double rounding = -0x1p-28 * static_cast<double>(x[i]) * want;
+        worst = std::max(worst, (std::fabs(y[i] - want) - rounding) / LastPlace(want));
       }
-      const double rounding = -0x1p-28 * static_cast<double>(x[i]) * want;
-      worst = std::max(worst, (std::fabs(y[i] - want) - rounding) / LastPlace(want));
-    }
-  });
-  std::printf("power below the greatest: %.4f ulp beside |x| 2^-28\n", worst);
-  EXPECT_LE(worst, 1.1);
+    });
+    std::printf("power below the greatest, %s: %.4f ulp beside |x| 2^-28\n", level.name.c_str(), worst);
+    EXPECT_LE(worst, 1.1);
+  }
 }
 
 // Compares a kernel with `reference`, x times the share of a distribution below x.
-void ExpectGelu(const std::string& text, double (*reference)(double)) {
-  const ElementKernel gelu(text);
+void ExpectGelu(const std::string& text, const CpuTarget& level, double (*reference)(double)) {
+  const ElementKernel gelu(text, level);
   std::vector<float> y(ElementKernel::kElements);
   double worst_ulp = 0, worst_share = 0;
   ForFloats([&](const std::vector<float>& x) {
@@ -328,22 +337,25 @@ void ExpectGelu(const std::string& text, double (*reference)(double)) {
       }
     }
   });
-  std::printf("gelu: %.4f ulp from -1 on, elsewhere %.4f 2^-24 |x|\n", worst_ulp, worst_share * 0x1p24);
+  std::printf("gelu, %s: %.4f ulp from -1 on, elsewhere %.4f 2^-24 |x|\n", level.name.c_str(), worst_ulp,
+              worst_share * 0x1p24);
   EXPECT_LE(worst_ulp, 2);
   EXPECT_LE(worst_share, 0x1p-23);
 }
 
 TEST(Idioms, GeluIsAsCloseAsItsFormulaAllows) {
-  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  ExpectGelu(kGeluErf, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); });
+  for (const CpuTarget& level : LevelsWithIdioms()) {
+    ExpectGelu(kGeluErf, level, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); });
+  }
 }
 
 TEST(Idioms, GeluOfTanhIsAsCloseAsItsFormulaAllows) {
-  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  ExpectGelu(kGeluTanh, [](double x) {
-    const double z = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-    return x < -1e9 ? 0 : x / (1 + std::exp(-2 * z));
-  });
+  for (const CpuTarget& level : LevelsWithIdioms()) {
+    ExpectGelu(kGeluTanh, level, [](double x) {
+      const double z = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+      return x < -1e9 ? 0 : x / (1 + std::exp(-2 * z));
+    });
+  }
 }
 
 // By the formulas it is -inf * 0, whether they are recognized or not.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <thread>
 
 namespace tailor {
@@ -75,18 +76,23 @@ std::optional<double> CpuQuota(const std::string& root) {
     if (controllers.empty()) {
       quota = LowestQuota(mount, path, QuotaOfVersion2);
     } else if (Lists(controllers, "cpu")) {
+      // The folder's name may list the controllers in another order; "cpu" is then a link to it.
       quota = LowestQuota(mount + "/" + controllers, path, QuotaOfVersion1);
+      if (!quota) quota = LowestQuota(mount + "/cpu", path, QuotaOfVersion1);
     }
     if (quota && (!lowest || *quota < *lowest)) lowest = quota;
   }
   return lowest;
 }
 
-size_t UsableCpus() {
+size_t UsableCpus() noexcept {
   size_t cpus = CpusOfMask();
   if (cpus == 0) cpus = std::max(1u, std::thread::hardware_concurrency());
-  if (const std::optional<double> quota = CpuQuota("")) {
-    cpus = std::min(cpus, static_cast<size_t>(std::ceil(std::max(*quota, 1.0))));
+  try {
+    if (const std::optional<double> quota = CpuQuota("")) {
+      cpus = std::min(cpus, static_cast<size_t>(std::ceil(std::max(*quota, 1.0))));
+    }
+  } catch (const std::bad_alloc&) {  // without memory for reading it: as without a quota
   }
   return cpus;
 }

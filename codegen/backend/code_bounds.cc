@@ -40,9 +40,9 @@ absl::Status ReadKernelCode(const llvm::MemoryBuffer& object, std::vector<Kernel
     code.all += symbol.getSize();
     if (!rest.consume_front("v")) continue;
     const int64_t version = TakeNumber(rest);
-    if (version < 0 || !rest.empty()) continue;
+    if (version < 0 || !(rest.empty() || rest.starts_with("_"))) continue;
     if (version >= static_cast<int64_t>(code.versions.size())) code.versions.resize(version + 1);
-    code.versions[version] = symbol.getSize();
+    code.versions[version] += symbol.getSize();
   }
   return absl::OkStatus();
 }

@@ -54,7 +54,8 @@ struct KernelCode {
   std::vector<uint64_t> versions;  // in order; shared code counts only in `all`
 };
 
-// Reads the sizes of functions k<i>_v<j> and of all other functions named k<i>_*, for kernels i < `codes->size()`.
+// Reads the sizes of functions k<i>_v<j> and k<i>_v<j>_*, which are version j's, and of all other functions named
+// k<i>_*, for kernels i < `codes->size()`.
 // INTERNAL if `object` is not an object file.
 absl::Status ReadKernelCode(const llvm::MemoryBuffer& object, std::vector<KernelCode>* codes);
 

@@ -18,13 +18,13 @@ struct CompileOptions {
   // Empty: all CPU levels; "host": this machine's. "sm_80", "sm_90", "sm_90a": NVIDIA GPUs; "cuda": all of these.
   // "simt": for the emulator of the tests.
   std::vector<std::string> targets;
-  int threads = 0;  // 0: the number of cores
+  int threads = 0;  // 0: the number of the machine's CPUs
   backend::CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may overwrite
   bool offer_products = false;       // a matmul provider may compute external gemms
   bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
-  bool optimize = true;              // on CPUs, code generation optimizes more than micro-kernels
+  bool optimize = true;              // false: of CPU code, LLVM's code generation optimizes only micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
   // Receives the phase and the share done (0 to 1); returning false cancels.
   std::function<bool(const char* phase, double done)> progress;

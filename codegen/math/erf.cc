@@ -1,7 +1,6 @@
+#include "codegen/math/avx512.h"
 #include "codegen/math/functions.h"
 #include "codegen/math/registers.h"
-
-#include "codegen/math/avx512.h"
 
 namespace tailor::math {
 namespace {

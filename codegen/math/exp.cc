@@ -185,9 +185,10 @@ Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
   return m.AddExponent(mantissa, parts.exponent, name);
 }
 
-Value* Exp(const LaneMath& m, Value* x) {
-  if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x, Steps::kTwo);
-  if (m.avx2() && !m.is_double()) return QuarteredExp(m, x, Steps::kTwo);
+namespace {
+
+// For every x, without a table.
+Value* PolynomialExp(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));
@@ -202,6 +203,13 @@ Value* Exp(const LaneMath& m, Value* x) {
   return b.CreateSelect(is_special, b.CreateFAdd(x, m.Infinity(), "exp.special"), finite, "exp");
 }
 
+}  // namespace
+
+Value* Exp(const LaneMath& m, Value* x) {
+  if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x, Steps::kTwo);
+  return m.avx2() && !m.is_double() ? QuarteredExp(m, x, Steps::kTwo) : PolynomialExp(m, x);
+}
+
 Value* ExpOfDifference(const LaneMath& m, Value* x) {
   return m.avx512() ? TabulatedExp(m, x, Steps::kOne) : QuarteredExp(m, x, Steps::kOne);
 }
@@ -214,7 +222,7 @@ Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) 
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");
-  Value* e = m.avx512() ? ScaledExp(m, power) : Exp(m, power);
+  Value* e = m.avx512() ? ScaledExp(m, power) : PolynomialExp(m, power);
   Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "sigmoid.is_negative");
   Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
   Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");

@@ -7,7 +7,7 @@
 //   Exp       1.1   1.1
 //   Log       0.9   0.9
 //   Tanh      1.4   2.5
-//   Erf       1.11  1.3
+//   Erf       1.15  1.3
 //   Sigmoid   2     2
 //   Pow       0.51  1.5
 //   Sin, Cos  0.52  1.0   for every finite argument: beyond 2^20 after Payne and Hanek

@@ -61,7 +61,7 @@ class ScheduleVerifier {
       return Wrong("max_interleaved_elements", "needs interleaved_rows > 1");
     if (s_.overlap_stage < 0 || s_.overlap_stage >= std::max<int>(1, plan_.stages.size()))
       return Wrong("overlap_stage", "is out of range");
-    if (s_.overlap_stage > 0 && s_.interleaved_rows == 1) return Wrong("overlap_stage", "needs interleaved_rows > 1");
+    if (s_.overlap_stage > 0 && s_.interleaved_rows < 3) return Wrong("overlap_stage", "needs interleaved_rows > 2");
     if (s_.max_overlap_elements < 0 || (s_.max_overlap_elements > 0 && s_.overlap_stage == 0))
       return Wrong("max_overlap_elements", "needs an overlap_stage");
     if (s_.defer_last_stage && s_.interleaved_rows == 1) return Wrong("defer_last_stage", "needs interleaved_rows > 1");

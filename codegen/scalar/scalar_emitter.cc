@@ -335,7 +335,7 @@ llvm::Value* ScalarEmitter::EmitUniformPart(ExprId predicate) {
 llvm::Value* ScalarEmitter::EmitLanePart(ExprId predicate) {
   if (!VariesByLane(predicate)) return nullptr;
   const Expr& e = plan_.exprs[predicate];
-  if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return Emit(predicate);
+  if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return ToLanes(Emit(predicate));
   llvm::Value *lhs = EmitLanePart(e.args[0]), *rhs = EmitLanePart(e.args[1]);
   return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted.lanes") : lhs != nullptr ? lhs : rhs;
 }

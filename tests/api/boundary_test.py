@@ -19,6 +19,7 @@ THROW_NOTHING = set("""
     if for while switch return sizeof static_cast const_cast reinterpret_cast constexpr
     CheckHandle CheckPointer IsHandle InvalidParameter TakeOptions WriteInfo ReadTensors ReadBoth TextOf
     CheckLoad CpuInfo IsRuntime MakeStatus ModulesEmitted OutOfMemory OutOfRange ProgramOf ReadCounters ReadProvider
+    UsableCpus
     Cancel CheckHeld Free Release RunBound SetTimeout Uncancel TensorInfo ended writer Describe Take borrowed text load store fetch_add fetch_sub
     snprintf strlen memcpy memset free size data empty c_str get outputs stream variant
 """.split())

@@ -35,8 +35,8 @@ EmulatedProgram::Input Varied(std::vector<int64_t> dims) {
 }
 
 std::string Layer(const std::string& dtype) {
-  return "graph @layer(%x: " + dtype + "[B, S, 5], %b: " + dtype + "[19]) {" + Constant(95, dtype) + R"(
-  %w = reshape %c {shape = [5, 19]}
+  return "graph @layer(%x: " + dtype + "[B, S, 9], %b: " + dtype + "[19]) {" + Constant(171, dtype) + R"(
+  %w = reshape %c {shape = [9, 19]}
   %d = dot %x, %w
   %s = add %d, %b
   %y = max %s, %d
@@ -44,7 +44,7 @@ std::string Layer(const std::string& dtype) {
 })";
 }
 
-Inputs LayerInputs(int64_t rows) { return {Varied({2, rows, 5}), Varied({19})}; }
+Inputs LayerInputs(int64_t rows) { return {Varied({2, rows, 9}), Varied({19})}; }
 
 const char kPlain[] = R"(
 graph @plain(%x: f32[M, K], %w: f32[K, N]) {
@@ -158,11 +158,11 @@ TEST_F(CublasLtTest, WhatItDoesNotComputeIsSaid) {
   EXPECT_EQ(Results(together, LayerInputs(3)), Results(alone, LayerInputs(3)));
   EXPECT_THAT(
       together.log(),
-      HasSubstr("graph \"layer\": cuBLASLt does not compute 6 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n"));
+      HasSubstr("graph \"layer\": cuBLASLt does not compute 6 x 9 by 9 x 19 in f16: cuBLASLt has no algorithm\n"));
   const std::string once = together.log();
   for (const int64_t rows : {4, 3, 4}) Results(together, LayerInputs(rows));
   EXPECT_EQ(together.log(),
-            once + "graph \"layer\": cuBLASLt does not compute 8 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n");
+            once + "graph \"layer\": cuBLASLt does not compute 8 x 9 by 9 x 19 in f16: cuBLASLt has no algorithm\n");
   EmulatedProgram::Options unoffered = Asked();
   unoffered.compile.offer_products = 0;
   const EmulatedProgram program(kPlain, unoffered);

@@ -193,22 +193,22 @@ void ExpectSame(const std::string& text, const AllDims& dims, float tolerance = 
 }
 
 const std::string kLayer = R"(
-graph @layer(%x: f32[B, S, 5], %b: f32[19]) {)" +
-                           Constant(95, "f32") + R"(
-  %w = reshape %c {shape = [5, 19]}
+graph @layer(%x: f32[B, S, 9], %b: f32[19]) {)" +
+                           Constant(171, "f32") + R"(
+  %w = reshape %c {shape = [9, 19]}
   %d = dot %x, %w
   %s = add %d, %b
   %y = max %s, %d
   return "y" = %y
 })";
 
-TEST(MatmulProvider, ComputesALayerWhoseEpilogueFollows) { ExpectSame(kLayer, {{2, 3, 5}, {19}}); }
+TEST(MatmulProvider, ComputesALayerWhoseEpilogueFollows) { ExpectSame(kLayer, {{2, 3, 9}, {19}}); }
 
 TEST(MatmulProvider, IsToldOfRowsAndPanels) {
   Library library;
   {
     Program program(kLayer, &library);
-    EXPECT_EQ(program.Run({{2, 3, 5}, {19}}), "OK");
+    EXPECT_EQ(program.Run({{2, 3, 9}, {19}}), "OK");
     EXPECT_THAT(library.forgotten, IsEmpty());
   }
   ASSERT_EQ(library.multiplied.size(), 1u);
@@ -218,8 +218,8 @@ TEST(MatmulProvider, IsToldOfRowsAndPanels) {
   EXPECT_EQ(p.rhs_layout, TAILOR_PANELS_16);
   EXPECT_EQ(p.rhs_constant, 1);
   EXPECT_EQ(p.threads, 1);
-  EXPECT_THAT((std::vector<int64_t>{p.batch, p.m, p.n, p.k}), ElementsAre(1, 6, 19, 5));
-  EXPECT_THAT((std::vector<int64_t>{p.lhs_strides[1], p.lhs_strides[2]}), ElementsAre(5, 1));
+  EXPECT_THAT((std::vector<int64_t>{p.batch, p.m, p.n, p.k}), ElementsAre(1, 6, 19, 9));
+  EXPECT_THAT((std::vector<int64_t>{p.lhs_strides[1], p.lhs_strides[2]}), ElementsAre(9, 1));
   EXPECT_EQ(library.asked[0].lhs, nullptr);  // known when it runs
   EXPECT_EQ(library.asked[0].rhs, p.rhs);
   EXPECT_THAT(library.forgotten, testing::Contains(p.rhs));
@@ -232,14 +232,14 @@ TEST(MatmulProvider, ComputesBatchesOfTransposedOperands) {
 
 TEST(MatmulProvider, ComputesMatmulsInBf16) {
   ExpectSame(R"(
-graph @layer(%x: bf16[B, 7], %b: bf16[21]) {)" +
-                 Constant(147, "bf16") + R"(
-  %w = reshape %c {shape = [21, 7]}
+graph @layer(%x: bf16[B, 10], %b: bf16[21]) {)" +
+                 Constant(210, "bf16") + R"(
+  %w = reshape %c {shape = [21, 10]}
   %d = dot %x, %w {transpose_rhs = 1}
   %y = add %d, %b
   return "y" = %y
 })",
-             {{5, 7}, {21}}, 0.02f);
+             {{5, 10}, {21}}, 0.02f);
 }
 
 TEST(MatmulProvider, ResultsThatAreStoredTransposedFollowToo) {
@@ -260,7 +260,7 @@ TEST(MatmulProvider, RunsInLoops) { ExpectSame(kPower, {{3, 4}, {4, 4}}, 1e-4f, 
 TEST(MatmulProvider, IsNotAskedUnlessTheProgramOffers) {
   Library library;
   Program program(kLayer, &library, /*offer=*/false);
-  EXPECT_EQ(program.Run({{2, 3, 5}, {19}}), "OK");
+  EXPECT_EQ(program.Run({{2, 3, 9}, {19}}), "OK");
   EXPECT_THAT(library.asked, IsEmpty());
 }
 
@@ -268,7 +268,7 @@ TEST(MatmulProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
   Library library;
   library.takes = 0;
   Program alone(kLayer, nullptr, /*offer=*/false), together(kLayer, &library);
-  EXPECT_EQ(Results(together, {{2, 3, 5}, {19}}), Results(alone, {{2, 3, 5}, {19}}));
+  EXPECT_EQ(Results(together, {{2, 3, 9}, {19}}), Results(alone, {{2, 3, 9}, {19}}));
   EXPECT_EQ(library.asked.size(), 1u);
   EXPECT_THAT(library.multiplied, IsEmpty());
 }
@@ -276,7 +276,7 @@ TEST(MatmulProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
 TEST(MatmulProvider, IsAskedAgainWhenDimSizesChangeAndNeverForNothing) {
   Library library;
   Program program(kLayer, &library);
-  for (const int64_t rows : {3, 3, 4, 0}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");
+  for (const int64_t rows : {3, 3, 4, 0}) EXPECT_EQ(program.Run({{1, rows, 9}, {19}}), "OK");
   EXPECT_EQ(library.asked.size(), 2u);
   EXPECT_EQ(library.multiplied.size(), 3u);
 }
@@ -285,15 +285,15 @@ TEST(MatmulProvider, ItsFailureFailsTheRun) {
   Library library;
   library.code = 7;
   Program program(kLayer, &library);
-  EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "13: the matmul provider failed with code 7");
+  EXPECT_EQ(program.Run({{1, 2, 9}, {19}}), "13: the matmul provider failed with code 7");
   library.code = 0;
-  EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "OK");
+  EXPECT_EQ(program.Run({{1, 2, 9}, {19}}), "OK");
 }
 
 TEST(MatmulProvider, AChoiceTellsWhichMatmulsItIsAskedFor) {
   Library library;
   Program program(kLayer, &library, true, "if m <= 4.5\n  own\nelse\n  provider\n");
-  for (const int64_t rows : {4, 5}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");
+  for (const int64_t rows : {4, 5}) EXPECT_EQ(program.Run({{1, rows, 9}, {19}}), "OK");
   ASSERT_EQ(library.multiplied.size(), 1u);
   EXPECT_EQ(library.multiplied[0].m, 5);
 }

@@ -23,5 +23,6 @@ int main(void) {
   tailor_status_release(status);
   tailor_runtime_release(runtime);
   printf("%s\n%s\n", tailor_version(), tailor_cpu_features());
+  if (tailor_usable_cpus() < 1) return 1;
   return 0;
 }

@@ -59,6 +59,13 @@ TEST_F(CpuQuotaTest, Version1) {
   EXPECT_EQ(Quota(), 3);
 }
 
+TEST_F(CpuQuotaTest, Version1WithALinkToTheController) {
+  Write("/proc/self/cgroup", "4:cpuacct,cpu:/a\n");
+  Write("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "250000\n");
+  Write("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(Quota(), 2.5);
+}
+
 TEST_F(CpuQuotaTest, DamagedFilesAreNoQuota) {
   Write("/proc/self/cgroup", "\n:\n0::\nnothing\n3:cpu:/\n");
   Write("/sys/fs/cgroup/cpu.max", "100000 0\n");

@@ -134,5 +134,42 @@ graph @g(%x: f32[C, H, W]) where C in [1, 9], H in [1, 20], W in [1, 40] {
 })");
 }
 
+// As many planes as lanes, or multiples: lanes run across planes where these are small.
+TEST(Windows, OfManySmallPlanes) {
+  for (const char* window : {"sizes = [3, 3]", "sizes = [5, 5]", "sizes = [3, 5], strides = [2, 2]"}) {
+    const std::string steps = std::string(window).substr(9, 4);
+    ExpectRight(R"(
+graph @g(%x: f32[N, 32, H, W], %k: f32[32, 1, 1, )" +
+                steps + R"(], %bias: f32[32, 1, 1]) where N in [1, 3], H in [1, 40], W in [1, 40] {
+  %zero = constant 0 : f32[]
+  %p = pad %x, %zero {low = [0, 0, 2, 2], high = [0, 0, 2, 2]}
+  %w = window %p {axes = [2, 3], )" +
+                window + R"(}
+  %m = mul %w, %k
+  %d = reduce_sum %m {axes = [4, 5]}
+  %t = add %d, %bias
+  %y = max %t, %zero
+  return %y
+})");
+  }
+}
+
+// Weights that depend on the position of the result are no weights of a plane.
+TEST(Windows, OfManySmallPlanesWeighedByPosition) {
+  ExpectRight(R"(
+graph @g(%x: f32[N, 32, H, W]) where N in [1, 3], H in [1, 40], W in [1, 40] {
+  %zero = constant 0 : f32[]
+  %row = iota {shape = [H, 1, 3, 1], axis = 0, dtype = i32}
+  %step = iota {shape = [H, 1, 3, 1], axis = 2, dtype = i32}
+  %is_low = lt %row, %step
+  %k = cast %is_low {dtype = f32}
+  %p = pad %x, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3]}
+  %m = mul %w, %k
+  %y = reduce_sum %m {axes = [4, 5]}
+  return %y
+})");
+}
+
 }  // namespace
 }  // namespace tailor

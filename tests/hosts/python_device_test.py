@@ -212,16 +212,16 @@ class DeviceTest(unittest.TestCase):
 
     def test_products_in_f32_may_be_tf32(self):
         graph = tailor.Graph("product")
-        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 8]), graph.input("w", "f32", [8, 16])))
-        x, w = np.full((20, 8), 1 + 2.0**-11, np.float32), np.ones((8, 16), np.float32)
+        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 32]), graph.input("w", "f32", [32, 16])))
+        x, w = np.full((20, 32), 1 + 2.0**-11, np.float32), np.ones((32, 16), np.float32)
         for allowed, factor in ((False, 1 + 2.0**-11), (True, 1 + 2.0**-10)):
             executable = graph.compile("simt", device="cuda", allow_tf32=allowed)
-            np.testing.assert_array_equal(executable.run(x, w)[0], np.full((20, 16), 8 * factor, np.float32))
+            np.testing.assert_array_equal(executable.run(x, w)[0], np.full((20, 16), 32 * factor, np.float32))
 
     def test_cublaslt_computes_offered_products(self):
         graph = tailor.Graph("product")
-        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 8]), graph.input("w", "f32", [8, 16])))
-        x, w = np.ones((20, 8), np.float32), np.ones((8, 16), np.float32)
+        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 32]), graph.input("w", "f32", [32, 16])))
+        x, w = np.ones((20, 32), np.float32), np.ones((32, 16), np.float32)
         self.addCleanup(os.environ.pop, "TAILOR_CUBLASLT", None)
         os.environ["TAILOR_CUBLASLT"] = "/nowhere/libcublasLt.so"
         with self.assertRaisesRegex(tailor.Error, "cuBLASLt cannot be loaded: /nowhere/libcublasLt.so"):

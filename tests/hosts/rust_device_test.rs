@@ -63,14 +63,14 @@ fn products_in_f32_may_be_tf32() {
     for (allow_tf32, factor) in [(false, 2049.0 / 2048.0), (true, 1025.0 / 1024.0)] {
         let graph = Graph::new("product").unwrap();
         let rows = graph.symbol("M").unwrap();
-        let x = graph.input("x", DType::F32, &dims![rows, 8]).unwrap();
-        let w = graph.input("w", DType::F32, &dims![8, 16]).unwrap();
+        let x = graph.input("x", DType::F32, &dims![rows, 32]).unwrap();
+        let w = graph.input("w", DType::F32, &dims![32, 16]).unwrap();
         graph.output("y", x.dot(w).unwrap()).unwrap();
         let executable = graph.compile_with(CompileOptions { device: GPU, allow_tf32, ..options() }).unwrap();
         let mut session = executable.session(1).unwrap();
-        let (x, w) = (vec![2049.0f32 / 2048.0; 20 * 8], vec![1.0f32; 8 * 16]);
-        let outputs = session.run(&[Tensor::new(&x, &[20, 8]), Tensor::new(&w, &[8, 16])]).unwrap();
-        assert_eq!(outputs.get::<f32>(0).unwrap(), vec![8.0 * factor; 20 * 16]);
+        let (x, w) = (vec![2049.0f32 / 2048.0; 20 * 32], vec![1.0f32; 32 * 16]);
+        let outputs = session.run(&[Tensor::new(&x, &[20, 32]), Tensor::new(&w, &[32, 16])]).unwrap();
+        assert_eq!(outputs.get::<f32>(0).unwrap(), vec![32.0 * factor; 20 * 16]);
     }
 }
 

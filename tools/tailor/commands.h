@@ -53,7 +53,7 @@ struct CompileArguments {
   std::vector<std::string> targets;
   std::vector<std::string> donated;
   uint64_t max_versions = 0;  // 0: the default
-  uint64_t threads = 0;       // 0: one per core
+  uint64_t threads = 0;       // 0: tailor_usable_cpus()
   bool offer_products = false;
   bool allow_tf32 = false;
   bool direct_convolutions = false;

@@ -64,7 +64,7 @@ type CompileOptions struct {
 	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
 	// bf16 those with instructions for them.
 	Targets []string
-	// Threads to compile with; 0: as many as there are cores.
+	// Threads to compile with; 0: tailor.UsableCPUs().
 	Threads int
 	// Progress gets the phase and the share done; false cancels, which gives Cancelled. It must not use the graph. With
 	// a context: return ctx.Err() == nil.

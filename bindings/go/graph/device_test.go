@@ -105,8 +105,8 @@ func TestOneArtifactRunsOnBoth(t *testing.T) {
 func TestProductsInF32MayBeTF32(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		g := newGraph(t, "product")
-		x := g.Input("x", tailor.F32, g.Symbol("M", nil), graph.Int(8))
-		g.Output("y", x.Dot(g.Input("w", tailor.F32, graph.Int(8), graph.Int(16)), nil))
+		x := g.Input("x", tailor.F32, g.Symbol("M", nil), graph.Int(32))
+		g.Output("y", x.Dot(g.Input("w", tailor.F32, graph.Int(32), graph.Int(16)), nil))
 		options := deviceOptions
 		options.AllowTF32 = allowed
 		e, err := g.Compile(&options)
@@ -114,13 +114,13 @@ func TestProductsInF32MayBeTF32(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(allOf(t, 2049.0/2048, 20, 8), allOf(t, 1, 8, 16))
+		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(allOf(t, 2049.0/2048, 20, 32), allOf(t, 1, 32, 16))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := float32(8 * 2049.0 / 2048)
+		want := float32(32 * 2049.0 / 2048)
 		if allowed {
-			want = 8 * 1025.0 / 1024
+			want = 32 * 1025.0 / 1024
 		}
 		values, err := tailor.Slice[float32](outputs[0])
 		if err != nil || values[0] != want {

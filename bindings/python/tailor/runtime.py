@@ -42,7 +42,7 @@ def cpu_features() -> str:
 def usable_cpus() -> int:
     """The number of CPUs that the calling thread may use: those of its affinity mask, at most the CPU quota of the
     process's control groups, rounded up."""
-    return _library.runtime().tailor_usable_cpus()
+    return int(_library.runtime().tailor_usable_cpus())
 
 
 def counters() -> dict[str, int]:

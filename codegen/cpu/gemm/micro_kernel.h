@@ -44,15 +44,19 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16] (to zeros if `resume` is
-// false) and stores the sums in the tile; of each 16 columns the first `columns`. Strides count elements; rhs and tile
-// are 64-byte aligned. Tables: the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets,
-// i64[depth + 1]. The element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry
-// may be arbitrary. bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too. fetch_ahead: prefetches
-// `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step` bytes per k: once per line,
-// or at every step if a step is more than a line. Any address is legal. One stream per panel keeps a core's prefetchers
-// busy, which follow each stream within its page; a single stream reads at two thirds of the speed. Where bf16 is
-// converted no register is left for it, and nothing is prefetched. Kernels call it from other modules: one definition
-// serves all matmuls of a target.
+// false) and stores the sums in the tile. Of each panel's 16 columns only the first `columns` are computed. Strides
+// count elements; rhs and tile are 64-byte aligned. Kernels call it from other modules: one definition serves all
+// matmuls of a target.
+//
+// Tables: the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]. The
+// element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be arbitrary.
+//
+// bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
+//
+// fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step` bytes
+// per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per panel keeps
+// a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds of the speed.
+// Where bf16 is converted no register is left for it, and nothing is prefetched.
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module);
 
 }  // namespace tailor::gemm

@@ -419,8 +419,11 @@ int PlaneAxisOf(const KernelPlan& plan, const WindowedReduction& windows, int la
     return -1;
   if (PlaneBlock(windows, 0, lanes) < kFewestRows || PlaneBlock(windows, 1, lanes) < kFewestColumns) return -1;
   const std::vector<ExprId> weights = WeightsOf(plan, windows);
-  for (ExprId id : weights) {
+  for (ExprId id : weights) {  // one value per step and plane, whatever the position
     if (!is_f32(plan.exprs[id].dtype)) return -1;
+    for (const WindowSide& side : windows.sides) {
+      if (DependsOn(plan, id, side.result)) return -1;
+    }
   }
   if (!LoadsPlaneValues(plan, windows, s.value)) return -1;
   for (size_t stage = 1; stage < plan.stages.size(); ++stage) {

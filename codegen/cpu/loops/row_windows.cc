@@ -23,22 +23,22 @@ constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
 // core busy.
 constexpr int kSideBySide = 4;
 
-// Vectors of each plane that are staged side by side, if a row has as many.
+// Vectors of each residue that are staged side by side, if a row has as many.
 constexpr int kStagedSideBySide = 4;
 
-// Elements of one plane (every stride-th element) of a staging row: those of `columns` results, and what vectors read
+// Elements of one residue (every stride-th element) of a staging row: those of `columns` results, and what vectors read
 // beyond.
-int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
+int64_t ResidueElements(const WindowSide& x, int64_t columns, int lanes) {
   return columns + x.reach() / x.stride + 2 * lanes;
 }
 
 // Staging elements for a block of `rows` x kBlockColumns results.
 int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lanes) {
   const WindowSide& x = windows.sides.back();
-  const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
-  if (windows.sides.size() == 1) return plane;
+  const int64_t residue = x.stride * ResidueElements(x, kBlockColumns, lanes);
+  if (windows.sides.size() == 1) return residue;
   const WindowSide& y = windows.sides[0];
-  return ((rows - 1) * y.stride + y.reach() + 1) * plane;
+  return ((rows - 1) * y.stride + y.reach() + 1) * residue;
 }
 
 // Rows of results per block, such that the staging buffer fits any thread's stack; 0 if none does.
@@ -120,18 +120,18 @@ class RowWindowEmitter {
     return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
   }
 
-  Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(x_, 0, lanes_)), "plane"); }
+  Value* EmitResidueElements() { return b_.CreateAdd(columns_.count, I64(ResidueElements(x_, 0, lanes_)), "residue"); }
 
-  Value* StagingAddress(Value* row, int64_t plane, Value* column) {
-    Value* number = b_.CreateAdd(Times(row, x_.stride), I64(plane));
-    Value* offset = b_.CreateAdd(b_.CreateMul(number, plane_), column, "staging.offset");
+  Value* StagingAddress(Value* row, int64_t residue, Value* column) {
+    Value* number = b_.CreateAdd(Times(row, x_.stride), I64(residue));
+    Value* offset = b_.CreateAdd(b_.CreateMul(number, residue_), column, "staging.offset");
     return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), staging_, offset, "staged");
   }
 
   // Fills the staging buffer, down columns of some vectors: the masks of the lanes are computed once per column, and
   // whether a row lies in the padding once for the vectors side by side.
   void EmitStaging() {
-    plane_ = EmitPlaneElements();
+    residue_ = EmitResidueElements();
     Value* rows =
         b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
     Value* columns =
@@ -146,7 +146,7 @@ class RowWindowEmitter {
     }
   }
 
-  // Stages `count` vectors of each plane, from `column` of the block's image on.
+  // Stages `count` vectors of each residue, from `column` of the block's image on.
   void EmitStagingColumn(Value* rows, Value* column, Value* columns, int count) {
     std::vector<Value*> masks;
     for (int64_t part = 0; part < count * x_.stride; ++part) {
@@ -167,20 +167,20 @@ class RowWindowEmitter {
       Value* place = b_.CreateUDiv(column, I64(x_.stride));
       for (int64_t v = 0; v < count; ++v) {
         const llvm::ArrayRef<Value*> of_vector(parts.data() + v * x_.stride, x_.stride);
-        for (int64_t plane = 0; plane < x_.stride; ++plane) {
-          Value* address = StagingAddress(row, plane, b_.CreateAdd(place, I64(v * lanes_)));
-          b_.CreateAlignedStore(Plane(of_vector, plane), address, llvm::Align(SizeOf(dtype_)));
+        for (int64_t residue = 0; residue < x_.stride; ++residue) {
+          Value* address = StagingAddress(row, residue, b_.CreateAdd(place, I64(v * lanes_)));
+          b_.CreateAlignedStore(Residue(of_vector, residue), address, llvm::Align(SizeOf(dtype_)));
         }
       }
     });
   }
 
-  // Every stride-th lane of `parts` from lane `plane` on.
-  Value* Plane(llvm::ArrayRef<Value*> parts, int64_t plane) {
+  // Every stride-th lane of `parts` from lane `residue` on.
+  Value* Residue(llvm::ArrayRef<Value*> parts, int64_t residue) {
     if (parts.size() == 1) return parts[0];
     llvm::SmallVector<int> lanes;
-    for (int lane = 0; lane < lanes_; ++lane) lanes.push_back(static_cast<int>(plane) + 2 * lane);
-    return b_.CreateShuffleVector(parts[0], parts[1], lanes, "plane");
+    for (int lane = 0; lane < lanes_; ++lane) lanes.push_back(static_cast<int>(residue) + 2 * lane);
+    return b_.CreateShuffleVector(parts[0], parts[1], lanes, "residue");
   }
 
   void EmitResults() {
@@ -286,7 +286,7 @@ class RowWindowEmitter {
   Value* staging_ = nullptr;
   // Of the current task.
   Span rows_ = {}, columns_ = {};
-  Value* plane_ = nullptr;
+  Value* residue_ = nullptr;
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ class StageLoops {
   llvm::Value* DimSizeOf(int axis) { return frames_[0].DimSizeValue(b_, plan_.axes[axis].dim_size); }
   ScalarEmitter& row(int i) { return rows_[i]; }
 
-  // Makes `count` rows, or vectors of rows, the current ones: at most Schedule::rows.
+  // Makes `count` rows, or vectors of rows, the current ones: at most Schedule::interleaved_rows.
   void SetRows(int count) { rows_end_ = count; }
   int rows() const { return rows_end_; }
   // The axes that tasks number, outer first, and the number of tasks along each: the parallel axes. The lane axis comes

@@ -49,7 +49,7 @@ struct CompileOptions {
   std::vector<std::string> targets;
   // Called with the phase and the fraction done; false cancels (CANCELLED). An exception cancels and is thrown.
   std::function<bool(std::string_view phase, double done)> progress;
-  std::uint64_t threads = 0;                               // 0: one per core
+  std::uint64_t threads = 0;                               // 0: usable_cpus()
   std::vector<std::uint8_t> secret_key;                    // Ed25519, 64 bytes: signs the artifact
   std::uint64_t max_versions = 8;                          // of a kernel
   std::uint64_t max_code_bytes = std::uint64_t{64} << 20;  // of a target

@@ -220,12 +220,12 @@ graph @g(%x: f32[R, C]) where R in [0, 500] {
 )");
 }
 
-TEST(ScheduleLoops, SomeColumnsAreSummedSideBySideInFewRegisters) {
+TEST(ScheduleLoops, ColumnsAreSummedSideBySideInFewRegistersToo) {
   const auto lowered = lower::LowerGraph(
       *ParseGraph("graph @g(%x: f32[R, C]) { %y = reduce_sum %x {axes = [0]}\n return %y }"), TargetTraits{});
   TargetTraits few;
   few.vector_registers = 16;
-  EXPECT_EQ(ScheduleLoops(lowered->kernels[0], few).interleaved_rows, 4);
+  EXPECT_EQ(ScheduleLoops(lowered->kernels[0], few).interleaved_rows, 16);
 }
 
 // Of rows of two vectors one pass reads both.

@@ -24,7 +24,7 @@ pub struct CompileOptions<'a> {
     /// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
     /// bf16 those with instructions for them.
     pub targets: &'a [&'a str],
-    /// Threads to compile with; 0: as many as there are cores.
+    /// Threads to compile with; 0: [`usable_cpus`](crate::usable_cpus).
     pub threads: u64,
     /// Called with the phase and the share done; `false` cancels, which gives `CANCELLED`. It must not use the graph:
     /// calls on it fail.

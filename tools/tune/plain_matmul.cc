@@ -96,7 +96,8 @@ std::unique_ptr<llvm::MemoryBuffer> CompilePlainMatmul(const KernelPlan& plan, c
   ThrowUnless(gemm::EmitContraction(plan, schedule, emit, name, *module));
   for (const gemm::MicroKernel& kernel : Value(gemm::MicroKernelsOf(plan, schedule))) {
     gemm::EmitMicroKernel(kernel, emit, *module);
-    module->getFunction(NameOf(kernel))->setLinkage(llvm::GlobalValue::InternalLinkage);  // other objects have their own
+    module->getFunction(NameOf(kernel))
+        ->setLinkage(llvm::GlobalValue::InternalLinkage);  // other objects have their own
   }
   return Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target))));
 }

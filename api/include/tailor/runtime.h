@@ -115,8 +115,8 @@ TAILOR_API int32_t tailor_version_number(void);
 /* "x86-64-v3; uses: ...; cannot use: ...": the level of this machine's CPU, and the CPU features that the library uses
  * or cannot use, with reasons. Borrowed, static. */
 TAILOR_API const char* tailor_cpu_features(void);
-/* The number of CPUs that the calling thread may use, at least 1: those of its affinity mask (cpusets included), at most
- * the CPU quota of the process's control groups, rounded up. */
+/* The number of CPUs that the calling thread may use, at least 1: those of its affinity mask (cpusets included), at
+ * most the CPU quota of the process's control groups, rounded up. */
 TAILOR_API uint64_t tailor_usable_cpus(void);
 
 /* ---- Matmuls by another library -------------------------------------------------------------- */

@@ -53,10 +53,10 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //
 // bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
 //
-// fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step` bytes
-// per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per panel keeps
-// a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds of the speed.
-// Where bf16 is converted no register is left for it, and nothing is prefetched.
+// fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step`
+// bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per
+// panel keeps a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds
+// of the speed. Where bf16 is converted no register is left for it, and nothing is prefetched.
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module);
 
 }  // namespace tailor::gemm

@@ -137,7 +137,8 @@ bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
   return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile;
 }
 
-// Schedule::interleaved_rows. While one row's reductions end, or it waits for its previous element, another row proceeds.
+// Schedule::interleaved_rows. While one row's reductions end, or it waits for its previous element, another row
+// proceeds.
 int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
   const bool many_registers = traits.vector_registers >= 32;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/cpu/loops/accumulator.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/window_task.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/contraction.h"
@@ -93,26 +93,14 @@ bool FillsLanes(const KernelPlan& plan, int axis, int lanes) {
   return range.fixed && range.max > 0 && (range.max + lanes - 1) / lanes * lanes * 4 <= range.max * 5;
 }
 
-class PlaneWindowEmitter {
+class PlaneWindowEmitter : private WindowTaskEmitter {
  public:
   PlaneWindowEmitter(const KernelPlan& plan, const WindowedReduction& windows, int plane, const Schedule& schedule,
                      const EmitTarget& target, llvm::Module& module, const std::string& name)
-      : plan_(plan),
-        windows_(windows),
-        y_(windows.sides[0]),
-        x_(windows.sides[1]),
+      : WindowTaskEmitter(plan, windows, Locals(plan, windows), schedule, target, module, name),
         plane_(plane),
-        lanes_(schedule.lanes),
-        target_(target),
         weights_(WeightsOf(plan, windows)),
-        staged_(WithLocals(plan, Locals())),
-        dtype_(plan.exprs[windows.image].dtype),
-        whole_(RangeOfDimSize(plan, plan.axes[plane_].dim_size).divisor % lanes_ == 0),
-        b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
-        reader_(b_, target, plan_, frame_),
-        writer_(b_, target, staged_, frame_),
-        vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
+        whole_(RangeOfDimSize(plan, plan.axes[plane].dim_size).divisor % lanes_ == 0) {
     // The last results of a row are computed beyond its end, from what lies behind it.
     staging_ = Vectors((BlockOf(0) - 1) * y_.stride + y_.reach() + 2, "staging");
     results_ = b_.CreateAlloca(vector_, I64(kStagedColumns), "results");
@@ -124,28 +112,7 @@ class PlaneWindowEmitter {
   }
 
   void Emit(const Version& version) {
-    if (version.no_broadcast) {
-      reader_.AssumeNoBroadcast();
-      writer_.AssumeNoBroadcast();
-    }
-    llvm::Function* function = b_.GetInsertBlock()->getParent();
-    std::vector<Value*> counts;
-    for (int axis : windows_.outer) counts.push_back(Blocks(axis, axis == plane_ ? lanes_ : 1));
-    for (size_t side = 0; side < 2; ++side) counts.push_back(Blocks(windows_.sides[side].result, BlockOf(side)));
-    TaskDigits digits(b_, function->getArg(1), counts);
-    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
-      const std::vector<Value*> task = digits.Emit();
-      digits.EmitAdvance();
-      for (size_t i = 0; i < windows_.outer.size(); ++i) {
-        if (windows_.outer[i] == plane_) {
-          planes_ = SpanOf(plane_, lanes_, task[i]);
-        } else {
-          reader_.SetAxis(windows_.outer[i], task[i]);
-          writer_.SetAxis(windows_.outer[i], task[i]);
-        }
-      }
-      rows_ = SpanOf(y_.result, BlockOf(0), task[task.size() - 2]);
-      columns_ = SpanOf(x_.result, BlockOf(1), task.back());
+    EmitTasks(version, BlockOf(0), BlockOf(1), plane_, [&] {
       EmitWeights();
       EmitStaging();
       EmitLoop(b_, I64(0), rows_.count, 1, "row", [&](Value* row) {
@@ -153,33 +120,16 @@ class PlaneWindowEmitter {
         EmitStores(row);
       });
     });
-    b_.CreateRetVoid();
   }
 
  private:
-  struct Span {
-    Value *first, *count;
-  };
-
-  std::vector<ExprId> Locals() const {
-    std::vector<ExprId> locals = {windows_.image};
-    locals.insert(locals.end(), weights_.begin(), weights_.end());
+  static std::vector<ExprId> Locals(const KernelPlan& plan, const WindowedReduction& windows) {
+    std::vector<ExprId> locals = WeightsOf(plan, windows);
+    locals.insert(locals.begin(), windows.image);
     return locals;
   }
   int Results() const { return target_.avx512 ? kManyResults : kFewResults; }
   int64_t BlockOf(size_t side) const { return PlaneBlock(windows_, side, lanes_); }
-  Value* I64(int64_t value) { return b_.getInt64(value); }
-  Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
-  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
-  Value* Blocks(int axis, int64_t block) {
-    return b_.CreateUDiv(b_.CreateAdd(DimSizeOf(axis), I64(block - 1)), I64(block), "blocks");
-  }
-  Span SpanOf(int axis, int64_t block, Value* number) {
-    Value* first = Times(number, block);
-    Value* left = b_.CreateSub(DimSizeOf(axis), first);
-    return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(block), nullptr, "count")};
-  }
-
   llvm::Align Alignment() const { return llvm::Align(int64_t{lanes_} * SizeOf(dtype_)); }
   llvm::AllocaInst* Vectors(int64_t rows, const char* name) {
     llvm::AllocaInst* memory = b_.CreateAlloca(vector_, I64(rows * kMostPitch), name);
@@ -380,25 +330,12 @@ class PlaneWindowEmitter {
     });
   }
 
-  const KernelPlan& plan_;
-  const WindowedReduction& windows_;
-  const WindowSide y_, x_;
   const int plane_;  // the axis of the lanes
-  const int lanes_;
-  const EmitTarget& target_;
   const std::vector<ExprId> weights_;
-  const KernelPlan staged_;  // with the image and the weights as locals
-  const DType dtype_;        // of the image, the weights and the result
-  const bool whole_;         // the number of planes is a multiple of the lanes
-  llvm::IRBuilder<> b_;
-  KernelFrame frame_;
-  ScalarEmitter reader_, writer_;
-  llvm::Type* vector_;  // in memory
+  const bool whole_;  // the number of planes is a multiple of the lanes
   llvm::AllocaInst *staging_, *results_;
   std::vector<llvm::AllocaInst*> steps_;  // by weight
-  // Of the current task.
-  Span planes_ = {}, rows_ = {}, columns_ = {};
-  Value* pitch_ = nullptr;  // elements from row to row of the staging buffer
+  Value* pitch_ = nullptr;                // elements from row to row of the staging buffer
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/cpu/loops/accumulator.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/window_task.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
 #include "codegen/plan/transposition.h"
@@ -50,24 +50,12 @@ int64_t BlockRows(const WindowedReduction& windows, int element_bytes, int lanes
   return 0;
 }
 
-class RowWindowEmitter {
+class RowWindowEmitter : private WindowTaskEmitter {
  public:
   RowWindowEmitter(const KernelPlan& plan, const WindowedReduction& windows, const Schedule& schedule,
                    const EmitTarget& target, llvm::Module& module, const std::string& name)
-      : plan_(plan),
-        windows_(windows),
-        y_(windows.sides.size() > 1 ? windows.sides[0] : WindowSide{}),
-        x_(windows.sides.back()),
-        lanes_(schedule.lanes),
-        block_rows_(BlockRows(windows, SizeOf(plan.exprs[windows.image].dtype), schedule.lanes)),
-        target_(target),
-        staged_(WithLocals(plan, {windows.image})),
-        dtype_(plan.exprs[windows.image].dtype),
-        b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
-        reader_(b_, target, plan_, frame_),
-        writer_(b_, target, staged_, frame_),
-        vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
+      : WindowTaskEmitter(plan, windows, {windows.image}, schedule, target, module, name),
+        block_rows_(BlockRows(windows, SizeOf(dtype_), lanes_)) {
     const int64_t elements = StagingElements(windows, block_rows_, lanes_);
     llvm::AllocaInst* staging =
         b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "staging");
@@ -76,50 +64,13 @@ class RowWindowEmitter {
   }
 
   void Emit(const Version& version) {
-    if (version.no_broadcast) {
-      reader_.AssumeNoBroadcast();
-      writer_.AssumeNoBroadcast();
-    }
-    llvm::Function* function = b_.GetInsertBlock()->getParent();
-    std::vector<Value*> steps;
-    for (int axis : windows_.outer) steps.push_back(DimSizeOf(axis));
-    for (size_t i = 0; i < windows_.sides.size(); ++i) {
-      Value* rounded = b_.CreateAdd(DimSizeOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
-      steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(i)), "blocks"));
-    }
-    TaskDigits digits(b_, function->getArg(1), steps);
-    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
-      const std::vector<Value*> task = digits.Emit();
-      digits.EmitAdvance();
-      for (size_t i = 0; i < windows_.outer.size(); ++i) {
-        reader_.SetAxis(windows_.outer[i], task[i]);
-        writer_.SetAxis(windows_.outer[i], task[i]);
-      }
-      columns_ = SpanOf(windows_.sides.size() - 1, task.back());
-      rows_ = windows_.sides.size() > 1 ? SpanOf(0, task[task.size() - 2]) : Span{I64(0), I64(1)};
+    EmitTasks(version, block_rows_, kBlockColumns, /*plane=*/-1, [&] {
       EmitStaging();
       EmitResults();
     });
-    b_.CreateRetVoid();
   }
 
  private:
-  // A range of results: `count` from `first` on.
-  struct Span {
-    Value *first, *count;
-  };
-
-  int64_t BlockOf(size_t side) const { return side + 1 < windows_.sides.size() ? block_rows_ : kBlockColumns; }
-  Value* I64(int64_t value) { return b_.getInt64(value); }
-  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
-  Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
-
-  Span SpanOf(size_t side, Value* block) {
-    Value* first = Times(block, BlockOf(side));
-    Value* left = b_.CreateSub(DimSizeOf(windows_.sides[side].result), first);
-    return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
-  }
-
   Value* EmitResidueElements() { return b_.CreateAdd(columns_.count, I64(ResidueElements(x_, 0, lanes_)), "residue"); }
 
   Value* StagingAddress(Value* row, int64_t residue, Value* column) {
@@ -154,7 +105,7 @@ class RowWindowEmitter {
       masks.push_back(EmitFirstLanes(b_, lanes_, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, I64(0))));
     }
     EmitLoop(b_, I64(0), rows, 1, "staging.row", [&](Value* row) {
-      if (windows_.sides.size() > 1) {
+      if (has_rows()) {
         reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
       }
       std::vector<Value*> parts;
@@ -184,7 +135,7 @@ class RowWindowEmitter {
   }
 
   void EmitResults() {
-    const bool down = windows_.sides.size() > 1;
+    const bool down = has_rows();
     Value* next = I64(0);
     for (int rows : down ? std::vector<int>{kSideBySide, 2, 1} : std::vector<int>{1}) {
       Value* end = b_.CreateSub(rows_.count, I64(rows - 1));
@@ -214,7 +165,7 @@ class RowWindowEmitter {
     std::deque<Accumulator> sums;
     for (int i = 0; i < rows * vectors; ++i) sums.emplace_back(b_, target_, s, /*scans=*/false, 1, lanes_);
     const auto enter = [&](int r, int v) {
-      if (windows_.sides.size() > 1) {
+      if (has_rows()) {
         writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, b_.CreateAdd(row, I64(r)), "y"));
       }
       Value* x = b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(int64_t{v} * lanes_)), "x");
@@ -232,7 +183,7 @@ class RowWindowEmitter {
             if (along < 0 || along > y_.reach() || along % y_.dilation != 0) continue;
             if (image == nullptr) image = EmitImage(image_row, j, b_.CreateAdd(column, I64(int64_t{v} * lanes_)));
             enter(r, v);
-            if (windows_.sides.size() > 1) writer_.SetAxis(y_.window, I64(along / y_.dilation));
+            if (has_rows()) writer_.SetAxis(y_.window, I64(along / y_.dilation));
             writer_.SetAxis(x_.window, I64(j));
             writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
             sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0, nullptr);
@@ -271,22 +222,9 @@ class RowWindowEmitter {
     }
   }
 
-  const KernelPlan& plan_;
-  const WindowedReduction& windows_;
-  const WindowSide y_, x_;  // with one side y is one row
-  const int lanes_;
   const int64_t block_rows_;
-  const EmitTarget& target_;
-  const KernelPlan staged_;  // with the image as a local
-  const DType dtype_;        // of the image
-  llvm::IRBuilder<> b_;
-  KernelFrame frame_;
-  ScalarEmitter reader_, writer_;
-  llvm::Type* vector_;  // in memory
   Value* staging_ = nullptr;
-  // Of the current task.
-  Span rows_ = {}, columns_ = {};
-  Value* residue_ = nullptr;
+  Value* residue_ = nullptr;  // elements of a residue of a staging row, in the current task
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ void RefuseWholes(GroupIndex& index) {
 // operator-level reuse): a window reads silu(x), not x and sigmoid(x).
 void FuseExpensiveProducers(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-elementwise");
-  std::vector<const Shape*> shapes(
-      index.size());  // of expensive nodes and their elementwise consumers; null for others
+  // Of expensive nodes and their elementwise consumers; null for others.
+  std::vector<const Shape*> shapes(index.size());
   const auto follows = [&](int g, int producer) {
     return shapes[producer] != nullptr && *shapes[g] == *shapes[producer];
   };

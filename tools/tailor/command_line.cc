@@ -216,8 +216,8 @@ void AddCompile(CLI::App* app, Execute* run) {
   command->add_flag("--isolated", arguments->isolated, "compile in a process of its own, where the limit is exact");
   command
       ->add_option("--optimize", arguments->optimize,
-                   "0: of CPU code, code generation optimizes only micro-kernels of matmuls and convolutions; half "
-                   "the time to compile, up to 1.4 times the time to run (default: 1)")
+                   "0: of CPU code, code generation optimizes only micro-kernels of matmuls and convolutions: "
+                   "compiles faster, runs slower (default: 1)")
       ->type_name("0|1")
       ->check(Quiet(CLI::Range(0, 1)));
   command->add_option("--key", arguments->key, "sign the artifact with this secret key (tailor keygen)")

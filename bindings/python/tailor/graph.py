@@ -255,7 +255,7 @@ class Graph(GraphOps, Layers, Building):
         isolated: compile in a process of its own, so that exhausted memory and crashes of the compiler are errors, and
             `progress` cancels at once.
         optimize: 0: of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling
-            takes half the time, runs up to 1.4 times as long; results are the same bits (docs/compiling.md).
+            takes 0.5 to 0.8 of the time, runs longer; results are the same bits (docs/compiling.md).
         device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,

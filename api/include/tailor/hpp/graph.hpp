@@ -61,7 +61,7 @@ struct CompileOptions {
   std::uint64_t memory_limit = 0;                          // bytes, beyond the graph's constants; 0: no limit
   bool isolated = false;                                   // compile in a process of its own
   std::string worker;                                      // path of its program; "": the library's
-  std::int64_t optimize = 1;                               // 0: compiles in half the time, runs up to 1.4 times as long
+  std::int64_t optimize = 1;                               // 0: compiles faster, runs take longer (docs/compiling.md)
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.

@@ -55,8 +55,8 @@ pub struct CompileOptions<'a> {
     pub isolated: bool,
     /// The program for that; none: `../libexec/tailor/tailor-compile-worker` relative to the folder of libtailor.so.
     pub worker: Option<&'a Path>,
-    /// Of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling takes half
-    /// the time, runs up to 1.4 times as long; results are the same bits.
+    /// Of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling takes
+    /// 0.5 to 0.8 of the time, runs longer; results are the same bits (docs/compiling.md).
     pub unoptimized: bool,
 }
 

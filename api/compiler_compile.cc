@@ -10,6 +10,7 @@
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
 #include "api/isolated/isolated_compile.h"
+#include "api/run_constants.h"
 #include "codegen/link/link.h"
 #include "graph/status_macros.h"
 #include "serialization/writer.h"
@@ -44,6 +45,7 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
   options.threads =
       static_cast<int>(std::min<uint64_t>(given.threads > 0 ? given.threads : tailor_usable_cpus(), INT_MAX));
   options.memory_limit = given.memory_limit;
+  options.run_constants = RunConstants;
   if (given.progress != nullptr) {
     options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {
       return progress(user, phase, done) != 0;

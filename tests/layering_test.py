@@ -51,7 +51,7 @@ ROOMS = {
     "codegen/cpu/backend": BACKEND | {"codegen/backend", "codegen/cpu", "codegen/scalar"},
     "codegen/cuda/backend": BACKEND | {"codegen/backend", "codegen/cuda", "codegen/cuda/ptx", "codegen/cuda/schedule"},
     "codegen/driver": {"codegen/contract", "codegen/plan", "codegen/jobs", "codegen/lower", "codegen/host", "codegen/link",
-                       "codegen/backend", "codegen/cpu/backend", "codegen/cuda/backend", "graph"},
+                       "codegen/backend", "codegen/cpu/backend", "codegen/cuda/backend", "fusion", "graph"},
     "exec": {"codegen/contract"},
     "exec/cuda": {"codegen/contract", "exec"},
     "serialization": {"codegen/contract"},

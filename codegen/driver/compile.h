@@ -8,11 +8,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "codegen/contract/program.h"
 #include "codegen/backend/code_bounds.h"
+#include "codegen/contract/program.h"
 #include "graph/graph.h"
 
 namespace tailor::driver {
+
+struct CompiledProgram;
+
+// Runs a program for CPUs that has no inputs, once, on up to `threads` threads: the bytes of its outputs. Calls
+// `at_interval` several times per second; its failure ends the run and is returned.
+using RunConstants = std::function<absl::StatusOr<std::vector<ConstantData>>(
+    const CompiledProgram& program, int threads, const std::function<absl::Status()>& at_interval)>;
 
 struct CompileOptions {
   // Empty: all CPU levels; "host": this machine's. "sm_80", "sm_90", "sm_90a": NVIDIA GPUs; "cuda": all of these.
@@ -26,6 +33,7 @@ struct CompileOptions {
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
   bool optimize = true;              // false: of CPU code, LLVM's code generation optimizes only micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
+  RunConstants run_constants;        // empty: runs compute constant subgraphs
   // Receives the phase and the share done (0 to 1); returning false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

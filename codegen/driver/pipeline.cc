@@ -11,9 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "codegen/backend/memory_estimate.h"
 #include "codegen/driver/describe_program.h"
+#include "codegen/driver/fold_constants.h"
 #include "codegen/driver/pack_constants.h"
 #include "codegen/driver/share_tables.h"
 #include "codegen/jobs/job_pool.h"
+#include "codegen/link/target_machine.h"
 #include "codegen/lower/lower_graph.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
@@ -87,14 +89,15 @@ void Add(backend::CompiledVariant variant, CompiledProgram& compiled) {
 // The steps in order; each step handles all backends.
 const std::vector<Pipeline::Step>& Pipeline::Steps() {
   static const std::vector<Step> kSteps = {
-      &Pipeline::Lower,        // rewrites, fusion, kernel plans and host programs, per backend; plans verified
-      &Pipeline::ShareTables,  // one table of constants and checks for all backends
-      &Pipeline::KeepTargets,  // drops targets without benefit
-      &Pipeline::FitMemory,    // limits threads to memory_limit
-      &Pipeline::Pack,         // constants in the layouts of kernels
-      &Pipeline::Schedule,     // the versions of each kernel, per target
-      &Pipeline::EmitAndLink,  // schedules verified; modules emitted, compiled, linked; repeated on demand of Link
-      &Pipeline::Describe,     // the program's metadata
+      &Pipeline::FoldConstants,  // costly constant subgraphs are computed
+      &Pipeline::Lower,          // rewrites, fusion, kernel plans and host programs, per backend; plans verified
+      &Pipeline::ShareTables,    // one table of constants and checks for all backends
+      &Pipeline::KeepTargets,    // drops targets without benefit
+      &Pipeline::FitMemory,      // limits threads to memory_limit
+      &Pipeline::Pack,           // constants in the layouts of kernels
+      &Pipeline::Schedule,       // the versions of each kernel, per target
+      &Pipeline::EmitAndLink,    // schedules verified; modules emitted, compiled, linked; repeated on demand of Link
+      &Pipeline::Describe,       // the program's metadata
   };
   return kSteps;
 }
@@ -116,6 +119,28 @@ absl::StatusOr<CompiledProgram> Pipeline::Run() {
 absl::Status Pipeline::Report(const char* phase, double done) const {
   if (!options_.progress || options_.progress(phase, done)) return absl::OkStatus();
   return absl::CancelledError(absl::StrCat("compilation was cancelled during ", phase));
+}
+
+// Always by code of the oldest level: values and artifact must not depend on the machine that compiles.
+absl::Status Pipeline::FoldConstants() {
+  if (!options_.run_constants) return absl::OkStatus();
+  constexpr double kCompilation = 0.25;  // share of the work
+  double compiled = 0;
+  absl::Status cancelled;
+  const auto report = [&] { return cancelled = Report("fold-constants", kCompilation * compiled); };
+  const auto evaluate = [&](const Graph& constants) -> absl::StatusOr<std::vector<ConstantData>> {
+    CompileOptions options{.targets = {CpuLevels().front().name}, .threads = threads_, .optimize = false};
+    options.progress = [&](const char* phase, double done) {
+      if (absl::string_view(phase) == "emit") compiled = done;
+      return report().ok();
+    };
+    const absl::StatusOr<CompiledProgram> program = Compile(constants, options);
+    TAILOR_RETURN_IF_ERROR(cancelled);
+    if (!program.ok()) return program.status();
+    return options_.run_constants(*program, threads_, report);
+  };
+  TAILOR_ASSIGN_OR_RETURN(graph_, driver::FoldConstants(graph_, evaluate));
+  return absl::OkStatus();
 }
 
 absl::Status Pipeline::Lower() {

@@ -18,7 +18,7 @@ namespace tailor::driver {
 // One compilation. For one call of Run.
 class Pipeline {
  public:
-  // `graph` and `options` must outlive it. `backends` is not empty, CPUs before GPUs.
+  // `options` must outlive it. `backends` is not empty, CPUs before GPUs.
   Pipeline(const Graph& graph, const CompileOptions& options, std::vector<std::unique_ptr<backend::Backend>> backends);
   // Runs all steps. CANCELLED if the progress callback returns false.
   absl::StatusOr<CompiledProgram> Run();
@@ -27,6 +27,7 @@ class Pipeline {
   using Step = absl::Status (Pipeline::*)();
   static const std::vector<Step>& Steps();
 
+  absl::Status FoldConstants();
   absl::Status Lower();
   absl::Status ShareTables();
   absl::Status KeepTargets();
@@ -41,7 +42,7 @@ class Pipeline {
   // Repeats until each build of `backend` has its variant.
   absl::Status EmitAndLink(size_t backend);
 
-  const Graph& graph_;
+  Graph graph_;
   const CompileOptions& options_;
   const std::vector<std::unique_ptr<backend::Backend>> backends_;
   int threads_;

@@ -293,6 +293,44 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.Error, "options.optimize is 2, not 0 or 1"):
             graph.compile("host", optimize=2)
 
+    def projected_constants(self, size):
+        rng, graph = np.random.default_rng(3), tailor.Graph("projected")
+        table, weights = (rng.standard_normal((size, size)).astype(np.float32) for _ in range(2))
+        keys = graph.dot(graph.constant(table, "table"), graph.constant(weights, "weights"))
+        graph.output("y", graph.dot(graph.input("x", "f32", ["N", size]), graph.max(keys, 0), transpose_rhs=1))
+        return graph, np.maximum(table.astype(np.float64) @ weights, 0)
+
+    def test_constant_subgraphs_are_computed_once(self):
+        graph, keys = self.projected_constants(192)
+        executable = graph.compile()
+        constant, = executable.describe()["constants"]
+        self.assertEqual((constant["dtype"], constant["dims"]), ("f32", [192, 192]))
+        self.assertEqual(len(executable.launches), 1)
+        x = np.random.default_rng(4).standard_normal((5, 192)).astype(np.float32)
+        np.testing.assert_allclose(executable.run(x)[0], x @ keys.T, rtol=1e-4, atol=1e-2)
+        artifact = graph.compile_artifact("host", threads=1)
+        self.assertEqual(graph.compile_artifact("host", threads=2), artifact)
+        self.assertEqual(graph.compile_artifact("host", isolated=True), artifact)
+        bits = [graph.compile("host", optimize=optimize).run(x)[0] for optimize in (0, 1)]
+        np.testing.assert_array_equal(*bits)
+
+    def test_computing_constants_is_cancelled(self):
+        graph, _ = self.projected_constants(3072)
+        for reports in (1, 3, 1000000):  # at first; in the run of the subgraph; never
+            seen = []
+
+            def progress(phase, done):
+                if phase == "fold-constants":
+                    seen.append(done)
+                return len([share for share in seen if share == max(seen)]) < reports
+
+            if reports == 1000000:
+                self.assertEqual(len(graph.compile("host", progress=progress).launches), 1)
+                self.assertEqual(seen, sorted(seen))
+            else:
+                with self.assertRaisesRegex(tailor.Error, "cancelled during fold-constants"):
+                    graph.compile("host", progress=progress)
+
     def step(self):
         graph = tailor.Graph("step")
         cache = graph.input("cache", "f32", ["S", 4])

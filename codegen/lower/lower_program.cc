@@ -173,12 +173,12 @@ class ProgramLowering {
     }
   }
 
-  // If `v`, output `number`, is a donated input after one or more scatters, and only these read their operands, the
+  // If `v`, output `number`, is a donated input after one or more scatters, and these read their operands last, the
   // scatters update the input's memory.
   void UpdateDonated(Value v, int number) {
     Value from = v;
     std::vector<Value> between;
-    while (IsScatter(graph_.node(from.node)) && IsOnlyRead(graph_.node(from.node).operands[0], from.node)) {
+    while (IsScatter(graph_.node(from.node)) && IsReadLast(graph_.node(from.node).operands[0], from.node)) {
       between.push_back(from);
       from = graph_.node(from.node).operands[0];
     }
@@ -189,18 +189,54 @@ class ProgramLowering {
     for (Value updated : between) buffer_of_[updated] = buffer_of_.at(v);
   }
 
-  // Whether `reader` is the only reader of `v`, reads it once, and `v` is no output.
-  bool IsOnlyRead(Value v, NodeId reader) const {
+  // Whether `reader`, the dominant node of a group, reads `v` once, and after all other groups that read it. Then it
+  // may write the memory of `v`. A loop's invariant result aliases its operand, so that result must be unused.
+  bool IsReadLast(Value v, NodeId reader) const {
     const auto& operands = graph_.node(reader).operands;
-    return !uses_.stored(v.node) && uses_.users(v.node).size() == 1 &&
-           std::count(operands.begin(), operands.end(), v) == 1;
+    if (std::count(operands.begin(), operands.end(), v) != 1) return false;
+    for (const Output& output : graph_.outputs()) {
+      if (output.value == v) return false;
+    }
+    bool found = false;  // of the groups so far, whether one is the reader's
+    for (const FusionGroup& group : plan_.groups) {
+      const bool reads = std::find(group.inputs.begin(), group.inputs.end(), v) != group.inputs.end();
+      if (reads && group.kind == GroupKind::kControl) {
+        const OpKind op = graph_.node(group.dominant).op;
+        if (op == OpKind::kContinuation || (op == OpKind::kWhile && HandsOn(group.dominant, v))) return false;
+      }
+      if (group.dominant == reader) {
+        found = true;
+      } else if (reads && (found || IsChained(group))) {
+        return false;
+      }
+    }
+    return found;
   }
 
-  // Whether `v` is a scatter into argument `argument` of a loop's body that nothing else reads.
+  // Whether a result of loop `id` whose operand is `v` is read.
+  bool HandsOn(NodeId id, Value v) const {
+    const std::vector<Value>& operands = graph_.node(id).operands;
+    const auto is_result = [&](Value read) { return read.node == id && operands[read.result] == v; };
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const Output& output) { return is_result(output.value); }) ||
+           std::any_of(plan_.groups.begin(), plan_.groups.end(), [&](const FusionGroup& group) {
+             return std::any_of(group.inputs.begin(), group.inputs.end(), is_result);
+           });
+  }
+
+  // Groups of a chain run at the place of its last group.
+  bool IsChained(const FusionGroup& group) const {
+    const int number = static_cast<int>(&group - plan_.groups.data());
+    return std::any_of(plan_.chains.begin(), plan_.chains.end(), [&](const std::vector<int>& chain) {
+      return std::find(chain.begin(), chain.end(), number) != chain.end();
+    });
+  }
+
+  // Whether `v` is a scatter into argument `argument` of a loop's body that nothing reads after it.
   bool IsUpdateOf(Value v, int argument) const {
     if (!role_.body || !IsScatter(graph_.node(v.node))) return false;
     const Value before{graph_.inputs()[argument], 0};
-    return graph_.node(v.node).operands[0] == before && IsOnlyRead(before, v.node);
+    return graph_.node(v.node).operands[0] == before && IsReadLast(before, v.node);
   }
 
   bool InPlace(NodeId id) const {

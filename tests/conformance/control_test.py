@@ -291,6 +291,30 @@ class SelectionTest(OperatorTest):
                                   for b, c, n, most, least in ((1, 1, 1, 5, 0), (2, 3, 40, 7, 0.2), (1, 2, 9, 0, 0),
                                                                (1, 1, 30, 2**40, 0.1), (2, 1, 6, 3, 2))])
 
+    # Candidates fill several blocks of 64, boxes that are found several chunks of 256; classes end at different blocks.
+    def test_many_boxes(self):
+        random = numpy.random.default_rng(6)
+        names = ["boxes", "scores", "most", "overlap"]
+
+        def boxes(batch, count, size):
+            corner = random.random((batch, count, 2), numpy.float32)
+            return numpy.concatenate([corner, corner + size * random.random((batch, count, 2), numpy.float32)], 2)
+
+        def scores(*dims):
+            return numpy.round(random.random(dims, numpy.float32) * 50) / 50  # many are equal
+
+        for least in (None, 0.4):
+            given = names if least is None else [*names, "least"]
+            weights = [] if least is None else [("least", numpy.asarray([least], numpy.float32))]
+            proto = model([node("NonMaxSuppression", given, ["y"])],
+                          [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]),
+                           ("overlap", FLOAT, [1])], [("y", INT64)], weights)
+            self.run_both(proto, [{"boxes": boxes(b, n, size), "scores": scores(b, c, n), "most": ints(most),
+                                   "overlap": numpy.asarray([overlap], numpy.float32)}
+                                  for b, c, n, size, most, overlap in (
+                                      (1, 1, 900, 0.02, 900, 0.5), (2, 3, 200, 0.5, 40, 0.3), (1, 2, 65, 1, 64, 0.9),
+                                      (1, 1, 1500, 0.01, 700, 0), (1, 4, 300, 0.1, 2, 0.5), (1, 1, 64, 0.1, 64, 1))])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "codegen/lower/lower_graph.h"
+#include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 
@@ -94,6 +95,76 @@ launch 1 g1_gather(in1, out2, w0) dims [C, R] faults from 7
 launch 2 g2_scatter(in1, w0, in0) dims [C, R] faults from 8
 launch 3 g3_add(in1, out1) dims []
 )");
+}
+
+// A loop that replaces row t of its state. `before` computes %update, f32[1, C]; `after` ends with the results.
+std::string UpdatedRows(const std::string& before, const std::string& after) {
+  return Programs(R"(
+graph @rows(%x: f32[T, B], %n: i64[]) {
+  %zero = constant 0 : f32[]
+  %none = broadcast %zero {shape = [T, B]}
+  %start = constant 0 : i64[]
+  %rows, %t, %n.2 = while(%none, %start, %n) {
+    region(%rows: f32[R, C], %t: i64[], %n: i64[]) {
+      %more = lt %t, %n
+      return %more
+    }
+    region(%rows: f32[R, C], %t: i64[], %n: i64[]) {
+      %at = reshape %t {shape = [1, 1]}
+)" + before + R"(
+      %new_rows = scatter %rows, %at, %update {combiner = "set"}
+      %one = constant 1 : i64[]
+      %new_t = add %t, %one
+)" + after + R"(
+    }
+  }
+  return "rows" = %rows
+}
+)");
+}
+
+TEST(LowerRegions, AStateThatIsReadBeforeItsUpdateIsUpdatedInPlace) {
+  const std::string read = "%update = reduce_sum %rows {axes = [0], keep_dims = 1}\n";
+  EXPECT_THAT(UpdatedRows(read, "return %new_rows, %new_t, %n"), testing::HasSubstr("(w0 in place, "));
+}
+
+TEST(LowerRegions, AStateThatIsReadAfterItsUpdateIsNot) {
+  const std::string read = "%update = reduce_sum %rows {axes = [0], keep_dims = 1}\n";
+  EXPECT_THAT(UpdatedRows(read, "%sum = add %new_rows, %rows\n return %sum, %new_t, %n"),
+              testing::Not(testing::HasSubstr("in place")));
+  EXPECT_THAT(UpdatedRows(read, R"(
+      %late = reduce_sum %new_rows {axes = [0, 1]}
+      %early = reduce_sum %rows {axes = [0, 1]}
+      %differs = ne %late, %early
+      %step = cast %differs {dtype = i64}
+      %next_t = add %new_t, %step
+      return %new_rows, %next_t, %n)"),
+              testing::Not(testing::HasSubstr("in place")));
+}
+
+// The state is an operand of an inner loop that does not change it: its result aliases the operand.
+TEST(LowerRegions, AStateThatAnInnerLoopHandsOnIsUpdatedInPlaceUnlessThatIsRead) {
+  const std::string inner = R"(
+      %zero = constant 0 : f32[]
+      %sum = broadcast %zero {shape = [1, C]}
+      %first = constant 0 : i64[]
+      %update, %i, %same, %n.3 = while(%sum, %first, %rows, %n) {
+        region(%sum: f32[1, D], %i: i64[], %rows: f32[P, D], %n: i64[]) {
+          %more = lt %i, %n
+          return %more
+        }
+        region(%sum: f32[1, D], %i: i64[], %rows: f32[P, D], %n: i64[]) {
+          %all = reduce_sum %rows {axes = [0], keep_dims = 1}
+          %next = add %all, %sum
+          %one = constant 1 : i64[]
+          %next_i = add %i, %one
+          return %next, %next_i, %rows, %n
+        }
+      }
+)";
+  EXPECT_THAT(UpdatedRows(inner, "return %new_rows, %new_t, %n"), testing::HasSubstr("(w0 in place, "));
+  EXPECT_THAT(UpdatedRows(inner, "%new = add %new_rows, %same\n return %new, %new_t, %n"),
+              testing::Not(testing::HasSubstr("in place")));
 }
 
 TEST(LowerRegions, DataDependentStepsAreInTheContinuation) {

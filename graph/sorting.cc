@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "graph/ordering.h"
 #include "graph/selection.h"
 #include "graph/status_macros.h"
+#include "graph/threshold.h"
 
 namespace tailor {
 namespace {
@@ -100,14 +102,17 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   return next;
 }
 
-// Sorts `keys`; `shape` is that of the indices, sorted along its last axis.
-absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order) {
+// Sorts `keys`; `shape` is that of the indices, sorted along its last axis. `indices`: those of the keys, of type
+// IndexType; absent: their positions.
+absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order,
+                                     std::optional<Value> given = std::nullopt) {
   const DType dtype = IndexType(graph, shape.back());
   TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, shape.back()));
   Formula f(&graph);
   Value count = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
   Value top = LargestPowerBelow(f, count, dtype);
-  Value indices = f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
+  Value indices = given ? Cast(f, *given, dtype)
+                        : f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
   Value zero = f.Scalar(top, 0);
   TAILOR_RETURN_IF_ERROR(f.Finish(zero).status());
   TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph,
@@ -150,6 +155,20 @@ absl::StatusOr<Value> Swapped(Graph& graph, Value x, int64_t axis) {
   return f.Finish(f.Apply(OpKind::kTranspose, {x}, {{"permutation", order}}));
 }
 
+// x[..., indices[..., i]] of x [..., N].
+absl::StatusOr<Value> Picked(Graph& graph, Value x, Value indices) {
+  const Shape shape = graph.type(x).shape, out = graph.type(indices).shape;
+  DimExpr rows = 1;
+  for (size_t d = 0; d + 1 < shape.size(); ++d) rows = rows * shape[d];
+  TAILOR_ASSIGN_OR_RETURN(Value count, DimSizeValue(graph, shape.back()));
+  Formula f(&graph);
+  Value first = f.Apply(OpKind::kMul, {Reshaped(f, Positions(f, rows), {rows, 1}), count});
+  Value within = Cast(f, Reshaped(f, indices, {rows, out.back()}), DType::kI64);
+  Value flat = f.Apply(OpKind::kGather, {Reshaped(f, x, {rows * shape.back()}), f.Apply(OpKind::kAdd, {first, within})},
+                       {{"axis", int64_t{0}}});
+  return f.Finish(Reshaped(f, flat, out));
+}
+
 }  // namespace
 
 absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending) {
@@ -179,14 +198,14 @@ absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axi
     TAILOR_ASSIGN_OR_RETURN(first.indices, Swapped(graph, first.indices, axis));
     return first;
   }
-  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, Sort(graph, x, axis, largest));
-  const Shape starts(sizes.size(), 0);
-  sizes[axis] = k;
-  Formula f(&graph);
-  for (Value* v : {&sorted.values, &sorted.indices}) {
-    *v = f.Apply(OpKind::kSlice, {*v}, {{"starts", starts}, {"sizes", sizes}});
-  }
-  TAILOR_RETURN_IF_ERROR(f.Finish(sorted.indices).status());
+  if (missing == 0) return Sort(graph, x, axis, largest);
+  TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
+  TAILOR_ASSIGN_OR_RETURN(Value chosen, SelectByThreshold(graph, keys, k, largest));
+  TAILOR_ASSIGN_OR_RETURN(keys, Picked(graph, keys, chosen));
+  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, MergeExchange(graph, keys, graph.type(keys).shape,
+                                                       largest ? Order::kDescending : Order::kAscending, chosen));
+  TAILOR_ASSIGN_OR_RETURN(sorted.values, Swapped(graph, sorted.values, axis));
+  TAILOR_ASSIGN_OR_RETURN(sorted.indices, Swapped(graph, sorted.indices, axis));
   return sorted;
 }
 

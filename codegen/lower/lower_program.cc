@@ -43,7 +43,11 @@ class ProgramLowering {
       host_.symbols.push_back(graph_.DimText(DimExpr::Symbol(id)));
     }
     host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
-    host_.checks.assign(facts_.checks().begin(), facts_.checks().end());
+    // The arguments of a continuation have the shapes of the stage that calls it.
+    const auto is_needed = [&](const ShapeCheck& check) {
+      return !role_.continuation || check.input < 0 || check.relation != ShapeCheck::Relation::kEqual;
+    };
+    std::copy_if(facts_.checks().begin(), facts_.checks().end(), std::back_inserter(host_.checks), is_needed);
     host_.shape_check_count = static_cast<int>(host_.checks.size());
     host_.outermost = role_.outermost;
     host_.donated = role_.donated;
@@ -555,7 +559,8 @@ class ProgramLowering {
     const Node& node = graph_.node(id);
     host::Call call{.kind = host::Call::Kind::kContinuation, .name = "continuation"};
     TAILOR_ASSIGN_OR_RETURN(const int program, lower_region_(id, 0,
-                                                             {.versions = role_.versions,
+                                                             {.continuation = true,
+                                                              .versions = role_.versions,
                                                               .own_workspace = true,
                                                               .outputs = role_.outputs,
                                                               .numbers = continuation_numbers_}));

@@ -30,6 +30,7 @@ struct LoweringTables {
 // How a program is called.
 struct ProgramRole {
   bool body = false;           // of a loop: outputs are the arguments of the next iteration
+  bool continuation = false;   // of a stage of the same graph
   bool outermost = false;      // HostProgram::outermost
   bool versions = false;       // may have two versions, HostProgram::versions
   bool own_workspace = false;  // HostProgram::own_workspace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -79,7 +80,7 @@ TEST(Sorting, TopK) {
   EXPECT_EQ(top(true, "%x: f32[N, 4]", 0), "[2, 0] {} | [2, 0] {}");
 }
 
-// A few elements are selected one by one, more are sorted: both against the standard library.
+// A few elements are selected one by one, more by their threshold: both against the standard library.
 TEST(Sorting, TopKOfFewAndOfMany) {
   std::mt19937 random(2);
   const auto check = [&](DType dtype, std::vector<long double> values, int64_t k, bool largest) {
@@ -100,7 +101,7 @@ TEST(Sorting, TopKOfFewAndOfMany) {
               absl::StrCat(Text(Numbers(dtype, {k}, expected)), " | ", Text(Numbers(DType::kI64, {k}, order))));
   };
   const long double numbers[] = {NAN, INFINITY, -INFINITY, 1, 2, 3, -1, -2};
-  for (int64_t k : {1, 5, 128, 129}) {
+  for (int64_t k : {1, 5, 16, 17, 129}) {
     for (bool largest : {false, true}) {
       std::vector<long double> floats, integers, bools;
       for (int i = 0; i < 130; ++i) {
@@ -108,13 +109,60 @@ TEST(Sorting, TopKOfFewAndOfMany) {
         integers.push_back(static_cast<int>(random() % 9) - 128);
         bools.push_back(random() % 2);
       }
-      check(DType::kF32, floats, k, largest);
-      check(DType::kI8, integers, k, largest);
+      for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) check(dtype, floats, k, largest);
+      for (DType dtype : {DType::kI8, DType::kI32, DType::kI64}) check(dtype, integers, k, largest);
+      for (long double& integer : integers) integer += 200;
+      for (DType dtype : {DType::kU8, DType::kU16, DType::kU64}) check(dtype, integers, k, largest);
       check(DType::kBool, bools, k, largest);
     }
   }
   check(DType::kF16, {NAN, NAN, INFINITY}, 3, false);
   check(DType::kF16, {-INFINITY, NAN, -INFINITY}, 3, true);
+}
+
+// -0 equals 0: the first one is taken. NaNs of either sign are equal.
+TEST(Sorting, TopKTakesTheFirstOfEqualElements) {
+  for (bool largest : {false, true}) {
+    const double sign = largest ? 1 : -1;
+    std::vector<long double> values(40, -sign);
+    for (size_t i = 3; i < 40; i += 2) values[i] = i % 4 == 1 ? 0.0L : -0.0L;
+    values[20] = sign;
+    const Graph graph = BuiltGraph("%x: f32[N], %k: f32[K]",
+                                   [&](Graph& g) { return Both(TopK(g, kX, DimExpr::Symbol(1), 0, largest)); });
+    const auto texts = Texts(
+        Evaluated(graph, {40, 5}, {Numbers(DType::kF32, {40}, values), Numbers(DType::kF32, {5}, {0, 0, 0, 0, 0})}));
+    EXPECT_THAT(texts, testing::EndsWith(" | [5] {20, 3, 5, 7, 9}"));
+  }
+}
+
+TEST(Sorting, TopKOfRowsWithASymbolicCount) {
+  const Graph graph = BuiltGraph("%x: i32[A, N, B], %k: f32[K]",
+                                 [&](Graph& g) { return Both(TopK(g, kX, DimExpr::Symbol(3), 1, true)); });
+  std::mt19937 random(3);
+  for (const auto& [a, n, b, k] :
+       {std::array<int64_t, 4>{2, 30, 3, 4}, {1, 1, 1, 1}, {2, 5, 1, 0}, {3, 7, 2, 7}, {0, 4, 2, 2}, {2, 0, 2, 0}}) {
+    std::vector<long double> values, best, places;
+    for (int64_t i = 0; i < a * n * b; ++i) values.push_back(static_cast<int>(random() % 9) - 4);
+    best.resize(a * k * b);
+    places.resize(a * k * b);
+    for (int64_t row = 0; row < a * b; ++row) {
+      const int64_t first = row / b * n * b + row % b;
+      std::vector<int64_t> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t i, int64_t j) { return values[first + i * b] > values[first + j * b]; });
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t to = row / b * k * b + i * b + row % b;
+        best[to] = values[first + order[i] * b];
+        places[to] = static_cast<long double>(order[i]);
+      }
+    }
+    EXPECT_EQ(Texts(Evaluated(graph, {a, n, b, k},
+                              {Numbers(DType::kI32, {a, n, b}, values),
+                               Numbers(DType::kF32, {k}, std::vector<long double>(k, 0))})),
+              absl::StrCat(Text(Numbers(DType::kI32, {a, k, b}, best)), " | ",
+                           Text(Numbers(DType::kI64, {a, k, b}, places))));
+  }
 }
 
 TEST(Sorting, Rows) {

@@ -189,11 +189,10 @@ call 0 continuation(out0, in1, [B], [in1]) programs 1
 program 1
 bind B = input 0 dim 0
 bind N = input 3 dim 0
-check 0: input 2 dim 0 == B
-check 1: B <= 2147483647
-check 2: N >= 1
-check 3: N <= 64
-check 4: N <= B
+check 0: B <= 2147483647
+check 1: N >= 1
+check 2: N <= 64
+check 3: N <= B
 output 1 [N]
 launch 0 g0_exp(in0, out1) dims [N, B]
 )");

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "fusion/node_class.h"
 #include "graph/builders.h"
 #include "graph/custom.h"
 #include "graph/region_rules.h"
@@ -47,7 +48,11 @@ constexpr int kAtInputs = -1;
 class Splitter {
  public:
   explicit Splitter(const Graph& graph)
-      : graph_(graph), needed_(graph.nodes().size()), left_out_(graph.nodes().size()), stage_(graph.nodes().size()) {}
+      : graph_(graph),
+        needed_(graph.nodes().size()),
+        left_out_(graph.nodes().size()),
+        weights_(graph.nodes().size()),
+        stage_(graph.nodes().size()) {}
 
   absl::StatusOr<std::vector<Graph>> Run();
 
@@ -98,6 +103,18 @@ class Splitter {
         unknown_.insert(defines.begin(), defines.end());
       }
       left_out_[id] = left_out;
+    }
+  }
+
+  // Constants, and views of constants without symbols. Each stage has its own copy: an argument would be no constant,
+  // which kernels pack at compile time, there.
+  void MarkWeights() {
+    for (NodeId id = 0; id < static_cast<NodeId>(weights_.size()); ++id) {
+      const Node& node = graph_.node(id);
+      weights_[id] =
+          node.op == OpKind::kConstant || (ClassOf(node) == FusionClass::kView && MentionedBy(node).empty() &&
+                                           std::all_of(node.operands.begin(), node.operands.end(),
+                                                       [&](Value operand) { return weights_[operand.node]; }));
     }
   }
 
@@ -173,10 +190,10 @@ class Splitter {
     return v;
   }
 
-  // Passes `v` on to stage `to`. Constants are copied instead, except as the operand of a bind.
-  void HandOn(Value v, int to, bool constants = false) {
+  // Passes `v` on to stage `to`. Weights are copied instead, except as the operand of a bind.
+  void HandOn(Value v, int to, bool weights = false) {
     v = Resolve(v);
-    if (stage_[v.node] >= to || (graph_.node(v.node).op == OpKind::kConstant && !constants)) return;
+    if (stage_[v.node] >= to || (weights_[v.node] && !weights)) return;
     if (stages_[to].is_handed.insert(v).second) stages_[to].handed.push_back(v);
   }
 
@@ -231,7 +248,7 @@ class Splitter {
       for (Value v : stage.handed) Mention(DimSizesOf(v), k);
       for (NodeId id : stages_[k - 1].sources) ForwardKnown(id, k);
     } while (known != stage.symbols.size() + stage.handed.size());
-    for (Value count : counts) HandOn(count, k, /*constants=*/true);
+    for (Value count : counts) HandOn(count, k, /*weights=*/true);
   }
 
   // Passes on the results of loop or branch `id` that bind dim sizes that stage `k` mentions.
@@ -265,6 +282,7 @@ class Splitter {
   const Graph& graph_;
   std::vector<bool> needed_;
   std::vector<bool> left_out_;
+  std::vector<bool> weights_;
   Symbols unknown_;                   // defined by loops and branches that no output needs
   std::vector<int> stage_;            // by node
   std::map<SymbolId, int> known_in_;  // the stage whose nodes define the symbol, or kAtInputs
@@ -333,7 +351,7 @@ class Splitter::StageGraph {
   absl::Status AddNode(NodeId id) {
     const Node& node = from_.node(id);
     NodeId copy;
-    if (node.op == OpKind::kConstant) return absl::OkStatus();  // copied where it is read
+    if (all_.weights_[id]) return absl::OkStatus();  // copied where they are read
     if (node.op == OpKind::kInput) {
       TAILOR_ASSIGN_OR_RETURN(const Value input,
                               graph_.AddInput(node.string("name"), node.dtype("dtype"), node.dims("shape")));
@@ -359,20 +377,27 @@ class Splitter::StageGraph {
   // type replace it, so that these nodes are verified; they are dropped later.
   absl::StatusOr<Value> Copy(Value v) {
     v = all_.Resolve(v);
-    auto [it, added] = copies_.try_emplace(v);
-    if (!added) return it->second;
-    const Node& node = from_.node(v.node);
-    if (node.op == OpKind::kConstant) {
-      TAILOR_ASSIGN_OR_RETURN(it->second, graph_.AddConstant(node.string("name"), node.dtype("dtype"),
-                                                             node.dims("shape"), from_.constant_data(v.node)));
-      graph_.SetNodeName(it->second.node, node.name);
-      return it->second;
-    }
+    if (const auto copied = copies_.find(v); copied != copies_.end()) return copied->second;
+    if (all_.weights_[v.node]) return CopyWeights(v);
     const TensorType& type = from_.type(v);
     TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(graph_, type.dtype, 0));
     TAILOR_ASSIGN_OR_RETURN(const NodeId zeros,
                             graph_.Append(OpKind::kBroadcast, {zero}, {{"shape", Renamed(type.shape)}}));
-    return it->second = Value{zeros, 0};
+    return copies_[v] = Value{zeros, 0};
+  }
+
+  absl::StatusOr<Value> CopyWeights(Value v) {
+    const Node& node = from_.node(v.node);
+    Value copy;
+    if (node.op == OpKind::kConstant) {
+      TAILOR_ASSIGN_OR_RETURN(copy, graph_.AddConstant(node.string("name"), node.dtype("dtype"), node.dims("shape"),
+                                                       from_.constant_data(v.node)));
+    } else {
+      TAILOR_ASSIGN_OR_RETURN(const Value operand, Copy(node.operands[0]));
+      TAILOR_ASSIGN_OR_RETURN(copy.node, graph_.Append(node.op, {operand}, node.attributes));
+    }
+    graph_.SetNodeName(copy.node, node.name);
+    return copies_[v] = copy;
   }
 
   absl::Status AddContinuation() {
@@ -416,6 +441,7 @@ class Splitter::StageGraph {
 absl::StatusOr<std::vector<Graph>> Splitter::Run() {
   MarkNeeded();
   MarkDropped();
+  MarkWeights();
   TAILOR_RETURN_IF_ERROR(FindStages());
   std::vector<Graph> graphs;
   if (stages_.size() == 1 && unknown_.empty()) {

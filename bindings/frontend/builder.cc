@@ -22,6 +22,7 @@ struct Tensor::State {
   bool named = false;
   Narrow narrow = Narrow::kNone;
   std::shared_ptr<const Sources> sources;
+  Tensor repeated;
 };
 
 namespace {
@@ -85,6 +86,14 @@ Tensor Tensor::With(const Quotient& quotient) const {
 Tensor Tensor::WithSources(const Sources& sources) const {
   Tensor out(std::make_shared<State>(state()));
   out.state_->sources = std::make_shared<const Sources>(sources);
+  return out;
+}
+
+Tensor Tensor::repeated() const { return state().repeated; }
+
+Tensor Tensor::WithRepeated(const Tensor& operand) const {
+  Tensor out(std::make_shared<State>(state()));
+  out.state_->repeated = operand;
   return out;
 }
 

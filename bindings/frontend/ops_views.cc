@@ -104,9 +104,10 @@ Tensor Broadcast(const Tensor& x, const Shape& shape) {
     if (folded) return *folded;
   }
   const auto dims = builder.dims().Handles(shape);
-  return builder.Append({x}, [&](tailor_value* out) {
+  const Tensor out = builder.Append({x}, [&](tailor_value* out) {
     return tailor_graph_broadcast(builder.graph(), x.value(), dims.data(), dims.size(), out);
   });
+  return out.WithRepeated(x);
 }
 
 Tensor Reshape(const Tensor& x, const Shape& shape) {

@@ -55,6 +55,8 @@ class Tensor {
   // The element type that travels in dtype(), if Tailor does not have it.
   Narrow narrow() const;
   const Sources& sources() const;
+  // The operand, if Broadcast appended the tensor; else absent.
+  Tensor repeated() const;
   // Names the node that computes the tensor, for messages and traces, unless it has a name.
   void SetName(const std::string& name) const;
 
@@ -62,6 +64,7 @@ class Tensor {
   Tensor With(Narrow narrow) const;
   Tensor With(const Quotient& quotient) const;
   Tensor WithSources(const Sources& sources) const;
+  Tensor WithRepeated(const Tensor& operand) const;
 
  private:
   friend class Builder;

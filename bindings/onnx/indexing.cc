@@ -55,6 +55,21 @@ Tensor Position(frontend::Builder& builder, const Shape& shape, int axis) {
   return Iota(builder, dims, 0, DType::kI64);
 }
 
+ElementIndices WithoutRows(const Tensor& indices, const Shape& x, int axis) {
+  const Tensor once = indices.repeated() ? indices.repeated() : indices;
+  Shape sizes(static_cast<size_t>(indices.rank() - once.rank()), 1);
+  sizes.insert(sizes.end(), once.shape().begin(), once.shape().end());
+  const auto is_row = [&](size_t d) {
+    return sizes[d] == Dim(1) && indices.builder().dims().IsEqual(indices.shape()[d], x[d]) == true;
+  };
+  size_t rank = sizes.size();
+  while (rank > static_cast<size_t>(axis) + 1 && is_row(rank - 1)) --rank;
+  if (rank == sizes.size()) return {indices, indices.shape()};
+  const auto end = static_cast<std::ptrdiff_t>(rank);
+  return {Reshape(once, Shape(sizes.begin(), sizes.begin() + end)),
+          Shape(indices.shape().begin(), indices.shape().begin() + end)};
+}
+
 Tensor FlatGather(const Tensor& x, const Shape& shape, const std::vector<Tensor>& indices, const Shape& out) {
   if (indices.empty() || indices.size() > shape.size()) {
     frontend::Fail(std::to_string(indices.size()) + " indices for rank " + std::to_string(shape.size()));

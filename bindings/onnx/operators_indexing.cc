@@ -34,13 +34,14 @@ Tensors GatherElements(const Node& node) {
   if (indices.rank() != x.rank()) {
     Fail("indices have rank " + std::to_string(indices.rank()) + ", the data " + std::to_string(x.rank()));
   }
-  const Tensor index = CheckedIndex(node, Cast(indices, DType::kI64), static_cast<int>(axis));
+  const ElementIndices found = WithoutRows(indices, x.shape(), static_cast<int>(axis));
+  const Tensor index = CheckedIndex(node, Cast(found.index, DType::kI64), static_cast<int>(axis));
   Tensors every;
-  for (int i = 0; i < x.rank(); ++i) {
+  for (int i = 0; i < static_cast<int>(found.shape.size()); ++i) {
     if (i != axis) DemandAtMost(node, indices.dim(i), x.dim(i), "dim " + std::to_string(i) + " of the indices");
-    every.push_back(i == axis ? index : Position(node.builder(), indices.shape(), i));
+    every.push_back(i == axis ? index : Position(node.builder(), found.shape, i));
   }
-  return {FlatGather(x, x.shape(), every, indices.shape())};
+  return {FlatGather(x, x.shape(), every, found.shape)};
 }
 
 Tensors GatherND(const Node& node) {

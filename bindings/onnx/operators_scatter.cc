@@ -41,11 +41,12 @@ Tensors ScatterElements(const Node& node) {
     Fail("indices have rank " + std::to_string(indices.rank()) + ", updates " + std::to_string(updates.rank()) +
          ", the data " + std::to_string(x.rank()));
   }
+  const ElementIndices found = WithoutRows(indices, x.shape(), static_cast<int>(axis));
   Tensors every;
-  for (int i = 0; i < x.rank(); ++i) {
-    every.push_back(i == axis ? Cast(indices, DType::kI64) : Position(node.builder(), indices.shape(), i));
+  for (int i = 0; i < static_cast<int>(found.shape.size()); ++i) {
+    every.push_back(i == axis ? Cast(found.index, DType::kI64) : Position(node.builder(), found.shape, i));
   }
-  return {Scatter(x, Places(every, indices.shape()), updates, CombinerOf(node))};
+  return {Scatter(x, Places(every, found.shape), updates, CombinerOf(node))};
 }
 
 Tensors ScatterND(const Node& node) {

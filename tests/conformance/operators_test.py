@@ -260,6 +260,41 @@ class GatherTest(OperatorTest):
             tailor.onnx.load(proto)
 
 
+class ExpandedIndicesTest(OperatorTest):
+    """One index for a whole row, expanded to the elements of the row: rows are moved."""
+    SIZES = {"a": 3, "b": 4, "c": 5, "n": 2}
+
+    def expanded(self, sizes, axis, last, inputs, outputs):
+        """x [a, b, c]; indices of `sizes`, expanded to x's dims but n along `axis`; `last`: the node after it."""
+        dims = ["n" if i == axis else "abc"[i] for i in range(3)]
+        nodes = [helper.make_node("Shape", ["x"], ["x_shape"]), helper.make_node("Shape", ["i"], ["i_shape"]),
+                 *(helper.make_node("Gather", ["i_shape" if i == axis else "x_shape", f"at{i}"], [f"dim{i}"]) for i in range(3)),
+                 helper.make_node("Concat", [f"dim{i}" for i in range(3)], ["shape"], axis=0), helper.make_node("Expand", ["i", "shape"], ["e"]), last]
+        return model(nodes, [("x", FLOAT, ["a", "b", "c"]), ("i", INT64, sizes), *inputs(dims)], outputs,
+                     [(f"at{i}", ints(i)) for i in range(3)], opset=18)
+
+    def cases(self, axis):
+        for sizes in ([None, None, "n"], [None, "n", None], ["n", None, None], ["a", "n", None], [None, "n", "c"],
+                      ["a", None, "n"], ["n", "b", None], ["a", "b", "c"]):
+            if "n" in sizes and sizes.index("n") == axis:
+                yield [1 if size is None else size for size in sizes]
+
+    def test_both(self):
+        random = numpy.random.default_rng(2)
+        for axis in range(3):
+            for sizes in self.cases(axis):
+                shape = [size if size == 1 else self.SIZES[size] for size in sizes]
+                shape[axis] = (3, 4, 5)[axis]  # two of these, each once
+                index = numpy.argsort(random.random(shape), axis=axis).take(range(2), axis)
+                x = random.standard_normal((3, 4, 5), numpy.float32)
+                updates = random.standard_normal([2 if i == axis else x.shape[i] for i in range(3)], numpy.float32)
+                gather = helper.make_node("GatherElements", ["x", "e"], ["y"], axis=axis)
+                self.run_both(self.expanded(sizes, axis, gather, lambda dims: [], [("y", FLOAT)]), [{"x": x, "i": index}])
+                scatter = helper.make_node("ScatterElements", ["x", "e", "u"], ["y"], axis=axis)
+                self.run_both(self.expanded(sizes, axis, scatter, lambda dims: [("u", FLOAT, dims)], [("y", FLOAT)]),
+                              [{"x": x, "i": index, "u": updates}])
+
+
 class ScatterTest(OperatorTest):
     random = numpy.random.default_rng(1)
 

@@ -57,6 +57,43 @@ graph @continuation(%y: f32[B, S], %n: i64[], %"dim size B": u8[B], %"dim size S
 )");
 }
 
+// As an argument a weight would be packed in every run. What is computed from weights is an argument.
+TEST(SplitAtDataDependentDims, EachStageHasItsOwnViewsOfConstants) {
+  EXPECT_EQ(Split(R"(
+graph @g(%x: f32[B, 4], %n: i64[]) where B, N {
+  %w = constant @w : f32[2, 2, 8]
+  %v = transpose %w {permutation = [0, 2, 1]}
+  %r = reshape %v {shape = [4, 8]}
+  %e = exp %r
+  %m = bind %n {extent = [N]}
+  %y = dot %x, %r
+  %z = slice %x {starts = [0, 0], sizes = [N, 4]}
+  %d = dot %z, %r
+  %s = dot %z, %e
+  return %d, %s, %y, "count" = %m
+})"),
+            R"(
+graph @g(%x: f32[B, 4], %n: i64[]) where N {
+  %w = constant @w : f32[2, 2, 8] hash 1a5928d34785c3dc
+  %v = transpose %w {permutation = [0, 2, 1]} : f32[2, 8, 2]
+  %r = reshape %v {shape = [4, 8]} : f32[4, 8]
+  %e = exp %r : f32[4, 8]
+  %y = dot %x, %r : f32[B, 8]
+  continuation %x, %e, %n {extents = [B, 0], counts = [-1, 2], outputs = [0, 1]}
+  return %y, "count" = %n
+}
+graph @continuation(%x: f32[B, 4], %e: f32[4, 8], %n: i64[], %"dim size B": u8[B], %"dim size N": u8[N]) {
+  %z = slice %x {starts = [0, 0], sizes = [N, 4]} : f32[N, 4]
+  %w = constant @w : f32[2, 2, 8] hash 1a5928d34785c3dc
+  %v = transpose %w {permutation = [0, 2, 1]} : f32[2, 8, 2]
+  %r = reshape %v {shape = [4, 8]} : f32[4, 8]
+  %d = dot %z, %r : f32[N, 8]
+  %s = dot %z, %e : f32[N, 8]
+  return %d, %s
+}
+)");
+}
+
 TEST(SplitAtDataDependentDims, ABranchThatNoOutputNeedsIsDropped) {
   EXPECT_EQ(Split(R"(
 graph @g(%c: bool[], %x: f32[B]) where B, N {

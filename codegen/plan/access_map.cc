@@ -79,6 +79,16 @@ std::optional<typename Algebra::Value> Derivative(const KernelPlan& plan, ExprId
       const auto a = derivative(e.args[moving]);
       return a ? algebra.Scale(*a, e.args[1 - moving]) : std::nullopt;
     }
+    case ExprKind::kIndexFloorDiv:
+    case ExprKind::kIndexMod: {
+      // x * c + rest, where x does not move: within a multiple of c, only the rest does.
+      const auto split = SplitIndex(plan, e.args[0]);
+      const std::optional<int64_t> divisor = ConstantOf(plan, e.args[1]);
+      if (!split || !divisor || *divisor <= 0 || *divisor % split->factor != 0 || moves(split->multiple)) {
+        return std::nullopt;
+      }
+      return e.kind == ExprKind::kIndexMod ? derivative(split->rest) : algebra.Constant(0);
+    }
     case ExprKind::kBcastIndex: {
       const auto a = derivative(e.args[0]);
       if (!a || assumptions.no_broadcast) return a;

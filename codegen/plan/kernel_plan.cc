@@ -46,19 +46,6 @@ std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
   }
 }
 
-// Whether `sum` is x * divisor + rest with 0 <= rest < divisor; then both parts are exact.
-bool SplitsExactly(const KernelPlan& plan, ExprId sum, int64_t divisor, ExprId* quotient, ExprId* rest) {
-  const Expr& e = plan.exprs[sum];
-  if (e.kind != ExprKind::kIndexAdd) return false;
-  const Expr& product = plan.exprs[e.args[0]];
-  if (product.kind != ExprKind::kIndexMul || ConstantIndex(plan, product.args[1]) != divisor) return false;
-  auto bound = UpperBound(plan, e.args[1]);
-  if (!bound || *bound >= divisor) return false;
-  *quotient = product.args[0];
-  *rest = e.args[1];
-  return true;
-}
-
 // The simplified form of division or modulo `e`; nullopt if there is none.
 std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
   auto divisor = ConstantIndex(plan, e.args[1]);
@@ -70,9 +57,9 @@ std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
   if (*divisor == 1) return mod ? plan.Add(IndexConstant(0)) : e.args[0];
   auto bound = UpperBound(plan, e.args[0]);
   if (bound && *bound < *divisor) return mod ? e.args[0] : plan.Add(IndexConstant(0));
-  ExprId quotient, rest;
-  if (SplitsExactly(plan, e.args[0], *divisor, &quotient, &rest)) return mod ? rest : quotient;
-  return std::nullopt;
+  const auto split = SplitIndex(plan, e.args[0]);
+  if (!split || split->factor != *divisor) return std::nullopt;
+  return mod ? split->rest : split->multiple;
 }
 
 // `sum` without its term x / d; nullopt if there is none.
@@ -146,6 +133,16 @@ std::string KeyOf(const Expr& e) {
 }
 
 }  // namespace
+
+std::optional<IndexSplit> SplitIndex(const KernelPlan& plan, ExprId sum) {
+  const Expr& e = plan.exprs[sum];
+  if (e.kind != ExprKind::kIndexAdd) return std::nullopt;
+  const Expr& product = plan.exprs[e.args[0]];
+  if (product.kind != ExprKind::kIndexMul) return std::nullopt;
+  const auto factor = ConstantIndex(plan, product.args[1]), bound = UpperBound(plan, e.args[1]);
+  if (!factor || *factor <= 0 || !bound || *bound >= *factor) return std::nullopt;
+  return IndexSplit{product.args[0], e.args[1], *factor};
+}
 
 void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
   if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) return;

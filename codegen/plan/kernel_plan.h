@@ -201,6 +201,13 @@ bool IsScan(const KernelPlan& plan, const Statement& statement);
 // Whether `value` depends on `axis` (through any index, predicate or load).
 bool DependsOn(const KernelPlan& plan, ExprId value, int axis);
 
+// `sum` as multiple * factor + rest, with a constant factor > 0 and 0 <= rest < factor.
+struct IndexSplit {
+  ExprId multiple, rest;
+  int64_t factor;
+};
+std::optional<IndexSplit> SplitIndex(const KernelPlan& plan, ExprId sum);
+
 }  // namespace tailor
 
 #endif  // TAILOR_CODEGEN_PLAN_KERNEL_PLAN_H_

@@ -118,6 +118,12 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
     case ExprKind::kIndexMul:
       value = b_.CreateMul(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
       break;
+    case ExprKind::kIndexFloorDiv:
+      value = b_.CreateUDiv(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
+      break;
+    case ExprKind::kIndexMod:
+      value = b_.CreateURem(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
+      break;
     default:
       assert(e.kind == ExprKind::kBcastIndex && "no lane coefficient");
       value = EmitFirst(e.args[0]);

@@ -265,6 +265,24 @@ class SemanticsTest(unittest.TestCase):
                 evaluate(lambda g, a, i: a.gather(i), x, numbers(np.int64, 0, bad))
             self.assertIn(str(bad), caught.exception.message)
 
+    # Elements of a gathered row are contiguous, though the row begins at a multiple of its length inside a larger one.
+    def test_gather_from_parts_of_rows(self):
+        rng = np.random.default_rng(1)
+        for parts, width in ((8, 32), (4, 24), (3, 5), (2, 64), (5, 16)):
+            x = rng.standard_normal((3, 7, parts * width), F)
+            ids = rng.integers(0, 3 * 7 * parts, (6, 4))
+            scale = rng.standard_normal((6, 4), F)
+            graph = tailor.Graph("parts")
+            a = graph.input("x", "f32", ["A", "B", parts * width])
+            rows = graph.reshape(graph.exp(a), ["A*B*" + str(parts), width]).gather(graph.input("ids", "i64", ["Q", 4]))
+            weight = graph.reshape(graph.input("scale", "f32", ["Q", 4]), ["Q", 4, 1])
+            graph.output("y", rows * weight)
+            graph.output("part", graph.reshape(a, ["A", "B", parts, width]).gather(graph.input("i", "i64", [2]), axis=2) + 1)
+            picked = np.array([0, parts - 1])
+            got, part = graph.compile("host").run(x, ids, scale, picked)
+            np.testing.assert_allclose(got, np.exp(x.astype(float)).reshape(-1, width)[ids] * scale[:, :, None], rtol=1e-5)
+            np.testing.assert_array_equal(part, x.reshape(3, 7, parts, width)[:, :, picked] + F(1))
+
     def test_dot(self):
         rng = np.random.default_rng(0)
         lhs, rhs = rng.standard_normal((2, 5, 7), F), rng.standard_normal((1, 7, 3), F)

@@ -52,6 +52,19 @@ TEST_F(AccessMapTest, StepsOfIndices) {
   EXPECT_FALSE(DependsOn(plan, size, 0));
 }
 
+// (a0 * 32 + a1) / 96 and its remainder: a1 moves within a multiple of 32.
+TEST_F(AccessMapTest, StepsWithinAMultiple) {
+  const ExprId joined = Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, Number(32)), a1);
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, Number(96)), 1), "1");
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexFloorDiv, joined, Number(96)), 1), "0");
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, Number(96)), 0), "opaque");
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexFloorDiv, joined, Number(96)), 0), "opaque");
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, Number(48)), 1), "opaque");
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, size), 1), "opaque");
+  const ExprId narrow = Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, Number(16)), a1);  // a1 exceeds 15
+  EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, narrow, Number(96)), 1), "opaque");
+}
+
 TEST_F(AccessMapTest, ConstantStepsLeaveThePlanAsItIs) {
   const ExprId index = Index(ExprKind::kIndexSub, Number(4), Index(ExprKind::kIndexMul, a1, Number(3)));
   const ExprId by_dim = Index(ExprKind::kIndexMul, a1, size), broadcast = Broadcast(a1);

@@ -9,7 +9,8 @@
 
 namespace tailor {
 
-// Largest count for selection. Each element costs two sweeps over x; beyond this count the threshold (graph/threshold.h) is cheaper.
+// Largest count for selection. Each element costs two sweeps over x; beyond this count the threshold
+// (graph/threshold.h) is cheaper.
 constexpr int64_t kMostSelected = 16;
 
 // The first `count` elements along the last axis of x [..., N], any dtype: [..., count], as TopK returns them.

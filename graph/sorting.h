@@ -23,7 +23,7 @@ struct Sorted {
 absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending);
 
 // The first k elements in descending order, or in ascending order without `largest`: [..., k, ...]. Every run checks
-// k <= N. A small constant k uses selection (graph/selection.h).
+// k <= N. A small constant k uses selection (graph/selection.h); another k < N a threshold (graph/threshold.h).
 absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axis, bool largest);
 
 // The indices that sort the rows of x [N, M] lexicographically, ascending: i64[N].

@@ -152,8 +152,9 @@ Tensor Covered(Builder& builder, const Boxes& boxes, const Found& found, const D
     const Tensor all = Reshape(captured[0], {batches, classes, region.Inner(chunks), 5, kChunk});
     const Tensor parts = Gather(all, chunk, 2);
     Boxes earlier, here = {{captured.begin() + 3, captured.end()}, captured[2]};
-    for (int64_t i = 0; i < 4; ++i) earlier.edges.push_back(Reshape(SliceAxis(parts, 2, i, 1), {batches, classes, kChunk, 1}));
-    earlier.area = Reshape(SliceAxis(parts, 2, 4, 1), {batches, classes, kChunk, 1});
+    const auto part = [&](int64_t i) { return Reshape(SliceAxis(parts, 2, i, 1), {batches, classes, kChunk, 1}); };
+    for (int64_t i = 0; i < 4; ++i) earlier.edges.push_back(part(i));
+    earlier.area = part(4);
     const Tensor overlap = Overlap(here.Reshaped({batches, classes, 1, kBlock}), earlier, captured[1]);
     return {{}, {states[0] | Any(overlap, {2})}, {}};
   };

@@ -58,9 +58,13 @@ class Folding {
   bool Pays() const {
     double cycles = 0;
     for (size_t id = 0; id < states_.size(); ++id) {
-      if (states_[id].needed) cycles += states_[id].own_cycles;
+      if (!states_[id].needed) continue;
+      const TensorType& type = graph_.node(static_cast<NodeId>(id)).results[0];
+      if (Elements(type) * SizeOf(type.dtype) > static_cast<double>(limits_.most_bytes)) return false;
+      cycles += states_[id].own_cycles;
     }
-    return !roots_.empty() && cycles >= static_cast<double>(limits_.least_cycles);
+    return !roots_.empty() && cycles >= static_cast<double>(limits_.least_cycles) &&
+           cycles <= static_cast<double>(limits_.most_cycles);
   }
 
   const std::vector<NodeId>& roots() const { return roots_; }

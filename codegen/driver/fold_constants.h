@@ -22,6 +22,9 @@ struct FoldLimits {
   // Nothing is folded if all folded values together take fewer cycles * elements: 0.1 ms of a run would not repay the
   // compilation of the constant subgraph.
   int64_t least_cycles = int64_t{1} << 22;
+  // Nothing is folded either if they take more, or if one of the values on the way to them has more bytes.
+  int64_t most_cycles = int64_t{1} << 38;
+  int64_t most_bytes = int64_t{1} << 30;
   // A folded value exceeds the largest constant that it is computed from by at most this many bytes.
   int64_t growth_bytes = int64_t{1} << 20;
 };

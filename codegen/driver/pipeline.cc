@@ -129,7 +129,10 @@ absl::Status Pipeline::FoldConstants() {
   absl::Status cancelled;
   const auto report = [&] { return cancelled = Report("fold-constants", kCompilation * compiled); };
   const auto evaluate = [&](const Graph& constants) -> absl::StatusOr<std::vector<ConstantData>> {
-    CompileOptions options{.targets = {CpuLevels().front().name}, .threads = threads_, .optimize = false};
+    CompileOptions options{.targets = {CpuLevels().front().name},
+                           .threads = threads_,
+                           .optimize = false,
+                           .memory_limit = options_.memory_limit};
     options.progress = [&](const char* phase, double done) {
       if (absl::string_view(phase) == "emit") compiled = done;
       return report().ok();
@@ -139,7 +142,10 @@ absl::Status Pipeline::FoldConstants() {
     if (!program.ok()) return program.status();
     return options_.run_constants(*program, threads_, report);
   };
-  TAILOR_ASSIGN_OR_RETURN(graph_, driver::FoldConstants(graph_, evaluate));
+  absl::StatusOr<Graph> folded = driver::FoldConstants(graph_, evaluate);
+  if (absl::IsResourceExhausted(folded.status())) return absl::OkStatus();  // runs compute the subgraph
+  if (!folded.ok()) return folded.status();
+  graph_ = *std::move(folded);
   return absl::OkStatus();
 }
 

@@ -43,9 +43,10 @@ class ProgramLowering {
       host_.symbols.push_back(graph_.DimText(DimExpr::Symbol(id)));
     }
     host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
-    // The arguments of a continuation have the shapes of the stage that calls it.
     const auto is_needed = [&](const ShapeCheck& check) {
-      return !role_.continuation || check.input < 0 || check.relation != ShapeCheck::Relation::kEqual;
+      const bool of_shape = check.input >= 0 && check.relation == ShapeCheck::Relation::kEqual;
+      const auto known = static_cast<int>(role_.known_shapes.size());
+      return !of_shape || check.input >= known || !role_.known_shapes[check.input];
     };
     std::copy_if(facts_.checks().begin(), facts_.checks().end(), std::back_inserter(host_.checks), is_needed);
     host_.shape_check_count = static_cast<int>(host_.checks.size());
@@ -193,8 +194,9 @@ class ProgramLowering {
     for (Value updated : between) buffer_of_[updated] = buffer_of_.at(v);
   }
 
-  // Whether `reader`, the dominant node of a group, reads `v` once, and after all other groups that read it. Then it
-  // may write the memory of `v`. A loop's invariant result aliases its operand, so that result must be unused.
+  // Whether `reader`, the dominant node of a group, is the only node of its group that reads `v`, and does so after all
+  // other groups. Then it may write the memory of `v`. A loop's invariant result aliases its operand, so that result
+  // must be unused.
   bool IsReadLast(Value v, NodeId reader) const {
     const auto& operands = graph_.node(reader).operands;
     if (std::count(operands.begin(), operands.end(), v) != 1) return false;
@@ -209,6 +211,11 @@ class ProgramLowering {
         if (op == OpKind::kContinuation || (op == OpKind::kWhile && HandsOn(group.dominant, v))) return false;
       }
       if (group.dominant == reader) {
+        const auto reads_too = [&](NodeId id) {  // views of `v`, which the updates or indices are computed from
+          const std::vector<Value>& read = graph_.node(id).operands;
+          return id != reader && std::find(read.begin(), read.end(), v) != read.end();
+        };
+        if (std::any_of(group.nodes.begin(), group.nodes.end(), reads_too)) return false;
         found = true;
       } else if (reads && (found || IsChained(group))) {
         return false;
@@ -558,12 +565,15 @@ class ProgramLowering {
   absl::Status AddContinuation(NodeId id) {
     const Node& node = graph_.node(id);
     host::Call call{.kind = host::Call::Kind::kContinuation, .name = "continuation"};
+    std::vector<bool> known_shapes;
+    for (Value v : node.operands) known_shapes.push_back(!IsControl(graph_.node(v.node)));
+    for (const int64_t count : node.i64s("counts")) known_shapes.push_back(count < 0);
     TAILOR_ASSIGN_OR_RETURN(const int program, lower_region_(id, 0,
-                                                             {.continuation = true,
-                                                              .versions = role_.versions,
+                                                             {.versions = role_.versions,
                                                               .own_workspace = true,
                                                               .outputs = role_.outputs,
-                                                              .numbers = continuation_numbers_}));
+                                                              .numbers = continuation_numbers_,
+                                                              .known_shapes = std::move(known_shapes)}));
     call.programs = {program};
     for (Value v : node.operands) call.arguments.push_back(ArgumentOf(v));
     for (size_t i = 0; i < node.dims("extents").size(); ++i) {

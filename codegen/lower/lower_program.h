@@ -30,7 +30,6 @@ struct LoweringTables {
 // How a program is called.
 struct ProgramRole {
   bool body = false;           // of a loop: outputs are the arguments of the next iteration
-  bool continuation = false;   // of a stage of the same graph
   bool outermost = false;      // HostProgram::outermost
   bool versions = false;       // may have two versions, HostProgram::versions
   bool own_workspace = false;  // HostProgram::own_workspace
@@ -38,6 +37,9 @@ struct ProgramRole {
   std::vector<host::HostProgram::Output> outputs;
   std::vector<int> numbers;   // output numbers of this program's outputs; empty: in order
   std::vector<bool> donated;  // HostProgram::donated
+  // By input: whether its dims are those of its type for sure, so that the program does not check them. Missing: false.
+  // Results of loops and branches have dims that only the call tells.
+  std::vector<bool> known_shapes;
 };
 
 // Lowers region `region` of node `id`, or the next stage if `id` is a continuation; it may defer the work. Returns the

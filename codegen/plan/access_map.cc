@@ -81,7 +81,8 @@ std::optional<typename Algebra::Value> Derivative(const KernelPlan& plan, ExprId
     }
     case ExprKind::kIndexFloorDiv:
     case ExprKind::kIndexMod: {
-      // x * c + rest, where x does not move: within a multiple of c, only the rest does.
+      // x * c + rest, where x does not move: within a multiple of c, only the rest does. Its bound is that of the axis.
+      if (assumptions.beyond_axis) return std::nullopt;
       const auto split = SplitIndex(plan, e.args[0]);
       const std::optional<int64_t> divisor = ConstantOf(plan, e.args[1]);
       if (!split || !divisor || *divisor <= 0 || *divisor % split->factor != 0 || moves(split->multiple)) {

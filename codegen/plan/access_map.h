@@ -23,6 +23,7 @@ struct Access {
 struct IndexAssumptions {
   bool no_broadcast = false;   // a kBcastIndex is its argument: the dim is not 1
   bool gathers_fixed = false;  // a kGatherIndex does not move: the loads inside it are accesses of their own
+  bool beyond_axis = false;    // the axis may run beyond its size, as after a merge with another
 };
 
 // d(index)/d(axis): how far one index moves when the axis advances by one.

@@ -55,7 +55,8 @@ class MergeCheck {
       return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
     }
     const auto stride = [&](int axis) {  // the loads inside a gathered index are accesses of their own
-      return AccessMap::Along(plan_, {buffer_id, indices}, axis, {.gathers_fixed = true}).Stride(plan_);
+      return AccessMap::Along(plan_, {buffer_id, indices}, axis, {.gathers_fixed = true, .beyond_axis = true})
+          .Stride(plan_);
     };
     const std::optional<DimExpr> outer = stride(outer_), inner = stride(inner_);
     if (!outer || !inner) return false;

@@ -283,6 +283,85 @@ class SemanticsTest(unittest.TestCase):
             np.testing.assert_allclose(got, np.exp(x.astype(float)).reshape(-1, width)[ids] * scale[:, :, None], rtol=1e-5)
             np.testing.assert_array_equal(part, x.reshape(3, 7, parts, width)[:, :, picked] + F(1))
 
+    # The updates of a loop's state, or of a donated input, are a view of it: they are read before they are overwritten.
+    def test_scatters_of_views_of_the_state(self):
+        updates = {
+            "shifted": """
+      %at = constant [1, 2, 3, 4, 5, 6, 7] : i64[7]
+      %rows = reshape %at {shape = [7, 1]}
+      %update = slice %s {starts = [0], sizes = [7]}
+      %next = scatter %s, %rows, %update {combiner = "set"}""",
+            "transposed": """
+      %at = constant [0, 1, 2, 3, 4, 5, 6, 7] : i64[8]
+      %rows = reshape %at {shape = [8, 1]}
+      %square = reshape %s {shape = [2, 4]}
+      %turned = transpose %square {permutation = [1, 0]}
+      %update = reshape %turned {shape = [8]}
+      %next = scatter %s, %rows, %update {combiner = "add"}"""}
+        state = np.arange(8, dtype=F)
+        wanted = {"shifted": state[[0, 0, 1, 2, 3, 4, 5, 6]], "transposed": state + state.reshape(2, 4).T.reshape(8)}
+        for name, body in updates.items():
+            loop = tailor.Graph.parse("""graph @loop(%n: i64[], %s: f32[8]) {
+  %left, %last = while(%n, %s) {
+    region(%n: i64[], %s: f32[8]) {
+      %none = constant 0 : i64[]
+      %more = gt %n, %none
+      return %more
+    }
+    region(%n: i64[], %s: f32[8]) {
+      %one = constant 1 : i64[]
+      %rest = sub %n, %one""" + body + """
+      return %rest, %next
+    }
+  }
+  return "s" = %last
+}""")
+            got, = loop.compile("host").run(np.array(1), state)
+            np.testing.assert_array_equal(got, wanted[name])
+            step = tailor.Graph.parse("graph @step(%s: f32[8]) {" + body + "\n  return %next\n}")
+            got, = step.compile("host", donated=["s"]).run(state.copy())
+            np.testing.assert_array_equal(got, wanted[name])
+
+    # 64 elements of one group are two rows of 32 in the other: axes of equal strides within a row do not merge.
+    def test_groups_of_two_sizes(self):
+        for dim, columns in (("3", 64), ("N", 64), ("3", 96)):
+            rows = 4 * columns // 32
+            graph = tailor.Graph.parse(f"""graph @groups(%s: f32[4], %y: f32[{rows}, {dim}, 32]) {{
+  %a = reshape %s {{shape = [4, 1]}}
+  %b = broadcast %a {{shape = [4, {columns}]}}
+  %c = reshape %b {{shape = [{rows}, 1, 32]}}
+  %d = broadcast %c {{shape = [{rows}, {dim}, 32]}}
+  %e = add %y, %d
+  return %e
+}}""")
+            scale, y = np.arange(1, 5, dtype=F), np.zeros((rows, 3, 32), F)
+            got, = graph.compile("host").run(scale, y)
+            np.testing.assert_array_equal(got, np.broadcast_to(np.repeat(scale, rows // 4)[:, None, None], y.shape))
+
+    # Two results of one symbol: whether they agree is known after the branch.
+    def test_results_of_one_symbol_that_differ(self):
+        graph = tailor.Graph.parse("""graph @either(%c: bool[], %x: f32[A], %y: f32[B]) where P in [0, 1000] {
+  %r, %s = if(%c, %x, %y) {shapes = [P, P]} {
+    region(%u: f32[A], %v: f32[B]) {
+      %a = neg %u
+      %b = neg %v
+      return %a, %b
+    }
+    region(%u: f32[A], %v: f32[B]) {
+      %a = abs %u
+      %b = abs %v
+      return %a, %b
+    }
+  }
+  %sum = add %r, %s
+  return %sum
+}""")
+        executable = graph.compile("host")
+        np.testing.assert_array_equal(executable.run(np.array(True), np.ones(7, F), np.ones(7, F))[0], np.full(7, -2, F))
+        for sizes in ((7, 4), (4, 7)):
+            with self.assertRaisesRegex(tailor.Error, "but P is"):
+                executable.run(np.array(True), *(np.ones(size, F) for size in sizes))
+
     def test_dot(self):
         rng = np.random.default_rng(0)
         lhs, rhs = rng.standard_normal((2, 5, 7), F), rng.standard_normal((1, 7, 3), F)

@@ -61,6 +61,8 @@ TEST_F(AccessMapTest, StepsWithinAMultiple) {
   EXPECT_EQ(StepText(Index(ExprKind::kIndexFloorDiv, joined, Number(96)), 0), "opaque");
   EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, Number(48)), 1), "opaque");
   EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, joined, size), 1), "opaque");
+  const IndexStep merged = StepAlong(plan, Index(ExprKind::kIndexMod, joined, Number(96)), 1, {.beyond_axis = true});
+  EXPECT_EQ(merged.kind, IndexStep::Kind::kOpaque);
   const ExprId narrow = Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, Number(16)), a1);  // a1 exceeds 15
   EXPECT_EQ(StepText(Index(ExprKind::kIndexMod, narrow, Number(96)), 1), "opaque");
 }

@@ -20,12 +20,11 @@ frontend::Tensor WrappedIndex(const frontend::Tensor& index, const frontend::Dim
 frontend::Tensor CheckedIndex(const Node& node, const frontend::Tensor& index, int axis);
 // The index along `axis` of each element of `shape`: i64 that broadcasts to the shape.
 frontend::Tensor Position(frontend::Builder& builder, const frontend::Shape& shape, int axis);
-// Indices along `axis` of x, of x's rank, one for each element of a result. Exporters repeat one index for whole rows
-// (Expand): then the trailing dims have the sizes of x's, and `index` is what is left without them. Its dims are the
-// leading ones of the indices, up to `axis` at least.
+// Element indices along `axis` of x without the trailing dims over which they are constant and which cover x's dims.
+// Exporters expand one index per row to one per element (Expand); a gather or scatter of rows needs the former.
 struct ElementIndices {
-  frontend::Tensor index;
-  frontend::Shape shape;  // of `index` before its dims of size 1 are repeated
+  frontend::Tensor index;  // broadcasts to `shape`
+  frontend::Shape shape;   // the leading dims of the element indices, `axis` included
 };
 ElementIndices WithoutRows(const frontend::Tensor& indices, const frontend::Shape& x, int axis);
 // x[indices...] of x of `shape`: one i64 tensor that broadcasts to `out` for each of x's first dims. All are in range:

@@ -180,9 +180,9 @@ Tensor Put(const Tensor& state, const Tensor& values, const Tensor& slots, const
   Builder& builder = state.builder();
   const Shape &shape = values.shape(), line = {shape[0], shape[1], 1, kBlock};
   const Dim count = shape[2], all = builder.dims().Product(shape);
-  const Tensor klass = Reshape(Iota(builder, {builder.dims().Product({shape[0], shape[1]})}, 0, DType::kI64),
-                               {shape[0], shape[1], 1, 1});
-  const Tensor slot = Reshape(slots, line), chunk = klass * builder.Number(chunks) + slot / kChunk;
+  const Tensor row_of_class = Reshape(Iota(builder, {builder.dims().Product({shape[0], shape[1]})}, 0, DType::kI64),
+                                      {shape[0], shape[1], 1, 1});
+  const Tensor slot = Reshape(slots, line), chunk = row_of_class * builder.Number(chunks) + slot / kChunk;
   const Tensor row = chunk * builder.Number(count) + Position(builder, shape, 2);
   const Tensor cell = Broadcast(row * kChunk + Mod(slot, kChunk), shape);
   return Scatter(state, Reshape(cell, {all, 1}), Reshape(values, {all}), "set");

@@ -142,10 +142,7 @@ absl::Status Pipeline::FoldConstants() {
     if (!program.ok()) return program.status();
     return options_.run_constants(*program, threads_, report);
   };
-  absl::StatusOr<Graph> folded = driver::FoldConstants(graph_, evaluate);
-  if (absl::IsResourceExhausted(folded.status())) return absl::OkStatus();  // runs compute the subgraph
-  if (!folded.ok()) return folded.status();
-  graph_ = *std::move(folded);
+  TAILOR_ASSIGN_OR_RETURN(graph_, driver::FoldConstants(graph_, evaluate));
   return absl::OkStatus();
 }
 

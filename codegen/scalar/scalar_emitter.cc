@@ -19,6 +19,25 @@ bool IsPowerOfTwo(const llvm::Value* value) {
   return constant != nullptr && constant->getValue().isPowerOf2();
 }
 
+// Index arithmetic on two scalars or two vectors of equal length.
+llvm::Value* CreateIndexOp(llvm::IRBuilderBase& b, ExprKind kind, llvm::Value* lhs, llvm::Value* rhs) {
+  switch (kind) {
+    case ExprKind::kIndexAdd:
+      return b.CreateAdd(lhs, rhs, "index");
+    case ExprKind::kIndexSub:
+      return b.CreateSub(lhs, rhs, "index");
+    case ExprKind::kIndexMul:
+      return b.CreateMul(lhs, rhs, "index");
+    case ExprKind::kIndexFloorDiv:
+      return b.CreateUDiv(lhs, rhs, "index");
+    case ExprKind::kIndexMod:
+      return b.CreateURem(lhs, rhs, "index");
+    default:
+      assert(kind == ExprKind::kIndexLess && "no index arithmetic");
+      return b.CreateICmpSLT(lhs, rhs, "below");
+  }
+}
+
 }  // namespace
 
 void ScalarEmitter::Forget() {
@@ -109,24 +128,13 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
     case ExprKind::kAxis:
       value = axes_.at(e.ref);
       break;
-    case ExprKind::kIndexAdd:
-      value = b_.CreateAdd(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
-      break;
-    case ExprKind::kIndexSub:
-      value = b_.CreateSub(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
-      break;
-    case ExprKind::kIndexMul:
-      value = b_.CreateMul(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
-      break;
-    case ExprKind::kIndexFloorDiv:
-      value = b_.CreateUDiv(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
-      break;
-    case ExprKind::kIndexMod:
-      value = b_.CreateURem(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
-      break;
-    default:
-      assert(e.kind == ExprKind::kBcastIndex && "no lane coefficient");
+    case ExprKind::kBcastIndex:
       value = EmitFirst(e.args[0]);
+      break;
+    default: {
+      llvm::Value* lhs = EmitFirst(e.args[0]);
+      value = CreateIndexOp(b_, e.kind, lhs, EmitFirst(e.args[1]));
+    }
   }
   first_memo_[id] = value;
   return value;
@@ -149,20 +157,7 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
     lhs = ToLanes(lhs);
     rhs = ToLanes(rhs);
   }
-  switch (e.kind) {
-    case ExprKind::kIndexAdd:
-      return b_.CreateAdd(lhs, rhs, "index");
-    case ExprKind::kIndexSub:
-      return b_.CreateSub(lhs, rhs, "index");
-    case ExprKind::kIndexMul:
-      return b_.CreateMul(lhs, rhs, "index");
-    case ExprKind::kIndexFloorDiv:
-      return b_.CreateUDiv(lhs, rhs, "index");
-    case ExprKind::kIndexMod:
-      return b_.CreateURem(lhs, rhs, "index");
-    default:
-      return b_.CreateICmpSLT(lhs, rhs, "below");
-  }
+  return CreateIndexOp(b_, e.kind, lhs, rhs);
 }
 
 // If the two sides differ by a linear function of the lane, the comparison holds for a prefix or a suffix of lanes. The

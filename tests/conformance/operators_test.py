@@ -1,4 +1,5 @@
 """Single operators beyond the node suite: symbols, unusual operands, errors of a run."""
+import re
 import unittest
 
 import numpy
@@ -288,11 +289,17 @@ class ExpandedIndicesTest(OperatorTest):
                 index = numpy.argsort(random.random(shape), axis=axis).take(range(2), axis)
                 x = random.standard_normal((3, 4, 5), numpy.float32)
                 updates = random.standard_normal([2 if i == axis else x.shape[i] for i in range(3)], numpy.float32)
+                rank = max(i for i, size in enumerate(sizes) if size != 1 or i == axis) + 1  # without the dims of a row
                 gather = helper.make_node("GatherElements", ["x", "e"], ["y"], axis=axis)
-                self.run_both(self.expanded(sizes, axis, gather, lambda dims: [], [("y", FLOAT)]), [{"x": x, "i": index}])
+                proto = self.expanded(sizes, axis, gather, lambda dims: [], [("y", FLOAT)])
+                indices, = re.findall(r'\(indices\)" = gather .* : i64\[(.*)\]', tailor.onnx.load(proto).text)
+                self.assertEqual(len(indices.split(",")), rank, (axis, sizes))
+                self.run_both(proto, [{"x": x, "i": index}])
                 scatter = helper.make_node("ScatterElements", ["x", "e", "u"], ["y"], axis=axis)
-                self.run_both(self.expanded(sizes, axis, scatter, lambda dims: [("u", FLOAT, dims)], [("y", FLOAT)]),
-                              [{"x": x, "i": index, "u": updates}])
+                proto = self.expanded(sizes, axis, scatter, lambda dims: [("u", FLOAT, dims)], [("y", FLOAT)])
+                entries = re.findall(r" = concat .* : i64\[.*, (.)\]", tailor.onnx.load(proto).text)
+                self.assertEqual(entries, [str(rank)] if rank > 1 else [], (axis, sizes))
+                self.run_both(proto, [{"x": x, "i": index, "u": updates}])
 
 
 class ScatterTest(OperatorTest):

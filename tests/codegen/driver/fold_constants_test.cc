@@ -91,6 +91,18 @@ TEST_F(FoldConstantsTest, OnlyIfItPays) {
   EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "constant", "dot", "transpose", "dot"));
 }
 
+TEST_F(FoldConstantsTest, NotBeyondItsBounds) {
+  FoldLimits limits = kAlways;
+  limits.most_cycles = 128 * 64 * 128;
+  limits.most_bytes = 128 * 128 * 4;
+  EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "dot"));
+  limits.most_cycles -= 1;
+  EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "constant", "dot", "transpose", "dot"));
+  limits.most_cycles += 1;
+  limits.most_bytes -= 1;
+  EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "constant", "dot", "transpose", "dot"));
+}
+
 // Reading the 2 MiB of the broadcast would take longer than repeating the row.
 TEST_F(FoldConstantsTest, WhatGrowsIsComputedFromWhatIsFolded) {
   const Graph folded = Fold(R"(

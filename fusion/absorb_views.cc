@@ -22,14 +22,15 @@ bool IsLinear(const FusionContext& context, NodeId id) {
   return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 
-// Whether `id` reshapes views of windows. If the result must be materialized (many times as large as the source), the
-// view before the reshape goes to memory: its loops run along dims and need no index divisions.
-bool ReshapesWindows(const FusionContext& context, NodeId id) {
+// Whether `id` reshapes views of windows or slices. If the result must be materialized (of windows, many times as large
+// as the source), the view before the reshape goes to memory: its loops run along dims and need no index divisions.
+bool ReshapesParts(const FusionContext& context, NodeId id) {
   const Graph& graph = context.graph;
   if (graph.node(id).op != OpKind::kReshape) return false;
   for (NodeId view = graph.node(id).operands[0].node; ClassOf(graph.node(view)) == FusionClass::kView;
        view = graph.node(view).operands[0].node) {
-    if (graph.node(view).op == OpKind::kWindow) return true;
+    const OpKind op = graph.node(view).op;
+    if (op == OpKind::kWindow || op == OpKind::kSlice) return true;
   }
   return false;
 }
@@ -65,12 +66,26 @@ MatmulReads ReadsOf(const FusionContext& context, const Uses& uses, const std::v
 // Whether `id` has one user, and is in memory for nothing else.
 bool HasOneUser(const Uses& uses, NodeId id) { return !uses.stored(id) && uses.users(id).size() == 1; }
 
-// Per node: whether it is a view that a matmul could store its result through (FormGroup), whose only reader is one
-// elementwise node.
-std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses) {
+// A node in a chain of views that a matmul could store its result through (FormGroup).
+struct ResultView {
+  bool in_chain = false;
+  bool transposes = false;  // the chain up to here moves the last dim
+  bool one_reader = false;  // it ends the chain: one elementwise node reads it
+  bool ends = false;        // no transpose or reshape reads it
+};
+
+bool MovesLastDim(const Node& node) {
+  if (node.op != OpKind::kTranspose) return false;
+  const std::vector<int64_t>& perm = node.i64s("permutation");
+  return !perm.empty() && perm.back() + 1 != static_cast<int64_t>(perm.size());
+}
+
+// Per node: how it stands in the views of a matmul's result, or of elementwise nodes on it with one user each.
+std::vector<ResultView> ViewsOfResults(const FusionContext& context, const Uses& uses) {
   const Graph& graph = context.graph;
   std::vector<bool> results(graph.nodes().size(), false);  // matmuls, and single-use elementwise nodes on them
-  std::vector<bool> viewed(results), awaited(results);     // views of `results`; the last view of each chain
+  std::vector<bool> continued(results);                    // views of `results` that another view may follow
+  std::vector<ResultView> views(results.size());
   for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
     const Node& node = graph.node(id);
     results[id] = IsContraction(node);
@@ -80,14 +95,22 @@ std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses)
         const bool in_place = graph.type({id, 0}).shape == graph.type(operand).shape;
         results[id] = results[id] || (results[operand.node] && in_place);
       } else if (node.op == OpKind::kTranspose || node.op == OpKind::kReshape) {
-        awaited[id] = results[operand.node] || viewed[operand.node];
-        viewed[id] = awaited[id] && (node.op == OpKind::kTranspose || ReshapeOnlyJoins(graph, context.facts, id));
+        views[id].in_chain = results[operand.node] || continued[operand.node];
+        views[id].transposes = views[operand.node].transposes || MovesLastDim(node);
+        continued[id] =
+            views[id].in_chain && (node.op == OpKind::kTranspose || ReshapeOnlyJoins(graph, context.facts, id));
       }
     }
-    if (!HasOneUser(uses, id) || ClassOf(graph.node(uses.users(id)[0])) != FusionClass::kElementwise)
-      awaited[id] = false;
   }
-  return awaited;
+  for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
+    if (!views[id].in_chain) continue;
+    const std::vector<NodeId>& users = uses.users(id);
+    views[id].one_reader = HasOneUser(uses, id) && ClassOf(graph.node(users[0])) == FusionClass::kElementwise;
+    views[id].ends = std::none_of(users.begin(), users.end(), [&](NodeId user) {
+      return graph.node(user).op == OpKind::kTranspose || graph.node(user).op == OpKind::kReshape;
+    });
+  }
+  return views;
 }
 
 // Whether loops read `id` through overlapping windows: pads, views and cheap elementwise nodes may lie between.
@@ -129,7 +152,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   std::vector<NodeId> fed_matmul(graph.nodes().size(), -1);  // a matmul behind floating nodes; -1: none
   std::vector<MatmulReads> reads(graph.nodes().size());
   std::vector<bool> images(graph.nodes().size(), false);
-  const std::vector<bool> awaited = ViewsOfResults(context, uses);
+  const std::vector<ResultView> views = ViewsOfResults(context, uses);
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id)) continue;
@@ -141,12 +164,13 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       if (floating[user] && fed_matmul[user] >= 0) matmul = fed_matmul[user];
     }
     reads[id] = ReadsOf(context, uses, floating, reads, id);
-    if (matmul >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
+    if (matmul >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesParts(context, id)) {
       stored[graph.node(id).operands[0].node] = !IsLhsView(context, id, reads[id]);
       floating[id] = true;
       continue;
     }
-    if (stored[id] || awaited[id]) continue;
+    if (stored[id] || views[id].one_reader) continue;
+    if (views[id].transposes && views[id].ends && matmul < 0) continue;
     if (images[id] && !context.traits.free_index_arithmetic && SpreadsLastDim(graph, id)) continue;
     floating[id] = !uses.stored(id) && (matmul < 0 || IsLinear(context, id));
     if (!floating[id] && matmul >= 0 && !uses.stored(id)) {

@@ -7,10 +7,11 @@
 
 namespace tailor {
 
-// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own in four cases: it is a graph
+// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own in five cases: it is a graph
 // output; a matmul reads it through a non-linear index map; a matmul could store its result through it and one
-// elementwise node reads it (FuseDotEpilogue may then take both); or, on CPUs, overlapping windows read it many times
-// and their lanes would gather from its source.
+// elementwise node reads it (FuseDotEpilogue may then take both); a matmul could store its result through it, it moves
+// the last dim, and only loops read it, which would all read across rows; or, on CPUs, overlapping windows read it many
+// times and their lanes would gather from its source.
 absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan);
 
 // One group per core node, in graph order; floating nodes are those of `floating`.

@@ -129,21 +129,87 @@ Value Points(Formula& f, Value x, const Shape& shape, const Shape& kernel, int64
   return f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], groups, kernel[1], columns}}});
 }
 
+// [N, B, K, P] x `weights` as `matrix` [B or 1, M, K] -> [N, B, P, M], plus bias.
+Value ProductOfPatches(Formula& f, Value patches, Value weights, const Shape& matrix, Value bias) {
+  Value rhs = f.Apply(OpKind::kReshape, {weights}, {{"shape", matrix}});
+  Value product = f.Apply(OpKind::kDot, {patches, rhs}, {{"transpose_lhs", int64_t{1}}, {"transpose_rhs", int64_t{1}}});
+  if (bias.node < 0) return product;
+  Value offset = f.Apply(OpKind::kReshape, {bias}, {{"shape", Shape{matrix[0], 1, matrix[1]}}});
+  return f.Apply(OpKind::kAdd, {product, offset});
+}
+
 // [N, groups, K, prod(O)] x [groups, M / groups, K] -> [N, M, O...].
 Value MatmulOfPatches(Formula& f, const Graph& graph, Value patches, Value weights, Value bias, const Shape& out) {
   if (!f.ok()) return patches;
   const Shape rows = graph.type(patches).shape, kernel = graph.type(weights).shape;
   const DimExpr& groups = rows[1];
-  const DimExpr columns = DimExpr::FloorDiv(kernel[0], groups);
-  Value matrix = f.Apply(OpKind::kReshape, {weights}, {{"shape", Shape{groups, columns, rows[2]}}});
-  Value product =
-      f.Apply(OpKind::kDot, {patches, matrix}, {{"transpose_lhs", int64_t{1}}, {"transpose_rhs", int64_t{1}}});
-  if (bias.node >= 0) {
-    Value offset = f.Apply(OpKind::kReshape, {bias}, {{"shape", Shape{groups, 1, columns}}});
-    product = f.Apply(OpKind::kAdd, {product, offset});
-  }
+  Value product = ProductOfPatches(f, patches, weights, {groups, DimExpr::FloorDiv(kernel[0], groups), rows[2]}, bias);
   Value moved = f.Apply(OpKind::kTranspose, {product}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2}}});
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
+}
+
+// Whether a convolution is computed as 2-D ones of its frames (ConvOfFrames): it is 3-D, and frames are not known to be
+// so small that matmuls of single frames have few rows.
+bool HasFrames(const Graph& graph, Value x, Value weights, int64_t groups) {
+  constexpr int64_t kSmallFrame = 32;  // elements
+  const Shape &shape = graph.type(x).shape, &kernel = graph.type(weights).shape;
+  if (shape.size() != 5 || groups != 1 || AllEqual(Shape(kernel.begin() + 2, kernel.end()), 1)) return false;
+  const std::optional<int64_t> frame = (shape[3] * shape[4]).constant();
+  return !frame || *frame > kSmallFrame;
+}
+
+// `count` of the windows' dims.
+Windows PartOf(const Windows& windows, size_t first, size_t count) {
+  const auto part = [&](auto values) {
+    return values.empty() ? values : decltype(values)(values.begin() + first, values.begin() + first + count);
+  };
+  return {.strides = part(windows.strides),
+          .dilations = part(windows.dilations),
+          .low = part(windows.low),
+          .high = part(windows.high)};
+}
+
+// x [N, C, D, H, W] by weights [M, C, K...]: the frames below a window's first dim are channels of one image, so that
+// each result frame is a 2-D convolution. A matmul's rows are of one frame: its staging buffer holds a part of a frame,
+// and Winograd's algorithm applies.
+Value ConvOfFrames(Formula& f, const Graph& graph, Value x, Value weights, Value bias, const Windows& windows) {
+  const Shape kernel = graph.type(weights).shape, sizes(kernel.begin() + 2, kernel.end());
+  const Windows along = PartOf(windows, 0, 1), across = PartOf(windows, 1, 2);
+  const bool pointwise = sizes[1] == DimExpr(1) && sizes[2] == DimExpr(1) && AllEqual(across.strides, 1) &&
+                         AllEqual(across.low, 0) && AllEqual(across.high, 0);
+  Shape out(graph.type(x).shape.begin() + 3, graph.type(x).shape.end());
+  Value image = x;
+  if (pointwise) {  // [N, C, D, H * W]
+    const Shape& shape = graph.type(x).shape;
+    image = f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], shape[1], shape[2], out[0] * out[1]}}});
+  }
+  if (!f.ok()) return x;
+  Value padded = Padded(f, graph, image, pointwise ? PartOf(windows, 0, 2) : windows, 0);
+  Value frames = f.Apply(OpKind::kWindow, {padded},
+                         {{"axes", std::vector<int64_t>{2}},
+                          {"sizes", Shape{sizes[0]}},
+                          {"strides", along.strides},
+                          {"dilations", along.dilations}});
+  if (!f.ok()) return x;
+  const int64_t rank = static_cast<int64_t>(graph.type(frames).shape.size());
+  std::vector<int64_t> order = {0, 2, 1, rank - 1};  // [N, D, C, K, ...]
+  for (int64_t axis = 3; axis + 1 < rank; ++axis) order.push_back(axis);
+  Value patches = f.Apply(OpKind::kTranspose, {frames}, {{"permutation", order}});
+  if (!f.ok()) return x;
+  const Shape shape = graph.type(patches).shape;
+  const DimExpr channels = kernel[1] * sizes[0], depth = channels * sizes[1] * sizes[2];
+  if (!pointwise) {
+    const Shape planes = {shape[0], shape[1], channels, shape[4], shape[5]};
+    patches = f.Apply(OpKind::kReshape, {patches}, {{"shape", planes}});
+    patches = WindowsOf(f, graph, patches, {sizes[1], sizes[2]}, across);  // [N, D, C * K, H, W, windows...]
+    if (!f.ok()) return x;
+    out = {graph.type(patches).shape[3], graph.type(patches).shape[4]};
+    patches = f.Apply(OpKind::kTranspose, {patches}, {{"permutation", std::vector<int64_t>{0, 1, 2, 5, 6, 3, 4}}});
+  }
+  patches = f.Apply(OpKind::kReshape, {patches}, {{"shape", Shape{shape[0], shape[1], depth, out[0] * out[1]}}});
+  Value product = ProductOfPatches(f, patches, weights, {1, kernel[0], depth}, bias);
+  product = f.Apply(OpKind::kTranspose, {product}, {{"permutation", std::vector<int64_t>{0, 3, 1, 2}}});
+  return f.Apply(OpKind::kReshape, {product}, {{"shape", Shape{shape[0], kernel[0], shape[1], out[0], out[1]}}});
 }
 
 // The results of a padded convolution with 1-element windows whose window lies inside x. With finite weights all others
@@ -216,6 +282,9 @@ bool IsComputedByTaps(const Graph& graph, Value weights, const Windows& windows)
   const int64_t least_dilation = std::max<int64_t>(kLeastProduct / *type.shape[1].constant(), 2);
   if (windows.dilations.empty() || windows.low.empty() || windows.high.empty()) return false;
   if (!AllEqual(windows.strides, 1)) return false;
+  // Winograd's algorithm computes these (codegen/lower/winograd_windows.h).
+  const bool square = spatial == 2 && type.shape[2] == DimExpr(3) && type.shape[3] == DimExpr(3);
+  if (square && (AllEqual(windows.dilations, 2) || AllEqual(windows.dilations, 4))) return false;
   int64_t taps = 1;
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t size = *type.shape[2 + i].constant(), dilation = windows.dilations[i];
@@ -300,6 +369,8 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
     TAILOR_ASSIGN_OR_RETURN(const Value results, ConvByTaps(f, graph, x, weights, windows, groups));
     return f.Finish(WithBias(f, graph, results, bias));
   }
+  if (!depthwise && HasFrames(graph, x, weights, groups))
+    return f.Finish(ConvOfFrames(f, graph, x, weights, bias, windows));
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
   const Value image = pointwise || depthwise ? x : ByGroups(f, graph, x, kernel, groups);
   TAILOR_RETURN_IF_ERROR(f.Finish(image).status());

@@ -12,6 +12,7 @@
 #include "codegen/lower/row_stages.h"
 #include "codegen/lower/scatter_kernels.h"
 #include "codegen/lower/value_lowering.h"
+#include "codegen/lower/winograd_windows.h"
 #include "codegen/plan/combiner.h"
 #include "codegen/plan/plan_rewrites.h"
 #include "fusion/node_class.h"
@@ -36,7 +37,7 @@ class GroupLowering {
                 GroupForm form = GroupForm::kStandalone, const LowerGroupOptions& options = {})
       : graph_(graph), facts_(facts), group_(group), form_(form), options_(options), values_(graph, facts, group) {
     if (options.winograd && form == GroupForm::kStandalone && group.kind == GroupKind::kContraction)
-      windows_ = WinogradWindows();
+      windows_ = FindWinogradWindows(graph, facts, group);
   }
 
   LoweredKernel Copy(Value from, int packed) {
@@ -293,7 +294,8 @@ class GroupLowering {
     const DType accumulate = AccumulatorOf(dtype);
     if (form_ != GroupForm::kJoined) FillStaging();
     const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: no staging buffer
-    plan.form = ContractionForm{.m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1};
+    plan.form = ContractionForm{
+        .m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1, .dilation = windows_ ? windows_->dilation : 1};
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RhsOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
@@ -322,7 +324,7 @@ class GroupLowering {
   // The value to stage: the group's value that the matmul reads through views, if it computes one. Else the lhs itself,
   // if such reads are slow on the target, its stride along K exceeds a page and the copy is read often.
   std::optional<Value> Staged() const {
-    if (windows_) return graph_.node(*windows_).operands[0];
+    if (windows_) return graph_.node(windows_->node).operands[0];
     constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
     const Node& dot = graph_.node(group_.dominant);
     const Value lhs = dot.operands[0];
@@ -341,45 +343,6 @@ class GroupLowering {
     const bool far_apart = dot.i64("transpose_lhs") != 0 && !windows && least(3) >= kFarApart;
     if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kStandalone) return lhs;
     return std::nullopt;
-  }
-
-  // The window node that the matmul multiplies, if Winograd's algorithm applies: dense 3 x 3 windows over all channels
-  // of images, in f32. With few channels, the transforms cost more than they save; with few windows, so does reading 16
-  // points of the weights instead of 9.
-  std::optional<NodeId> WinogradWindows() const {
-    constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
-    const Node& dot = graph_.node(group_.dominant);
-    if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
-    if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
-    if (IsNonFiniteConstant(graph_, dot.operands[1])) return std::nullopt;  // it would make every point NaN
-    const auto view = [&](Value value, OpKind op) -> const Node* {
-      const Node& node = graph_.node(value.node);
-      return values_.InGroup(value.node) && node.op == op ? &node : nullptr;
-    };
-    const Node* columns = view(dot.operands[0], OpKind::kReshape);
-    const Node* moved = columns == nullptr ? nullptr : view(columns->operands[0], OpKind::kTranspose);
-    const Node* windows = moved == nullptr ? nullptr : view(moved->operands[0], OpKind::kWindow);
-    if (windows == nullptr || moved->i64s("permutation") != std::vector<int64_t>{0, 1, 4, 5, 2, 3}) return std::nullopt;
-    const auto all_one = [&](const char* list) {
-      const std::vector<int64_t>& values = windows->i64s(list);
-      return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
-    };
-    const bool plain =
-        all_one("strides") && all_one("dilations") && windows->i64s("axes") == std::vector<int64_t>{2, 3};
-    const Shape& shape = windows->results[0].shape;  // [N, C, H, W, 3, 3]
-    const Shape& matrix = columns->results[0].shape;
-    const DimExpr window = kWinogradWindow;
-    if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1) ||
-        !facts_.ProvablyEqual(matrix[0], shape[0]) || !facts_.ProvablyEqual(matrix[2], shape[1] * window * window) ||
-        !facts_.ProvablyEqual(matrix[3], shape[2] * shape[3])) {
-      return std::nullopt;
-    }
-    const Shape& weights = graph_.type(dot.operands[1]).shape;
-    if (ElementCount(Shape(weights.begin(), weights.end() - 2)) != DimExpr(1)) return std::nullopt;
-    if (facts_.RangeOf(shape[2] * shape[3]).max <= kFewWindows) return std::nullopt;
-    const auto channels = shape[1].constant(), results = dot.results[0].shape.back().constant();
-    if (!channels || !results || *channels < kLeastChannels || *results < kLeastChannels) return std::nullopt;
-    return moved->operands[0].node;
   }
 
   // Adds the stage that fills the staging buffer, over axes of its own.
@@ -612,7 +575,7 @@ class GroupLowering {
   const FusionGroup& group_;
   const GroupForm form_;
   const LowerGroupOptions options_;
-  std::optional<NodeId> windows_;  // the window node of a Winograd convolution
+  std::optional<WinogradWindows> windows_;  // of a Winograd convolution
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;

@@ -32,7 +32,12 @@ Contraction ContractionOf(const KernelPlan& plan) {
   const auto& form = std::get<ContractionForm>(plan.form);
   const Statement& sum = plan.stages[form.sum].statements[0];
   const std::vector<ExprId>& factors = plan.exprs[sum.value].args;
-  Contraction c{.m = form.m, .n = form.n, .k = form.k, .fill = form.fill, .stage = static_cast<size_t>(form.sum)};
+  Contraction c{.m = form.m,
+                .n = form.n,
+                .k = form.k,
+                .fill = form.fill,
+                .stage = static_cast<size_t>(form.sum),
+                .dilation = form.dilation};
   for (int axis = 0; axis < form.m; ++axis) c.batch.push_back(axis);
   c.lhs = plan.exprs[factors[0]];
   c.rhs = plan.exprs[factors[1]];

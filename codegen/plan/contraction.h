@@ -18,6 +18,7 @@ struct Contraction {
   int m = -1, n = -1, k = -1;
   int fill = -1;                       // the stage that fills the staging buffer of the lhs; -1: the lhs is in memory
   size_t stage = 0;                    // the stage that sums; the later stages are the epilogue
+  int dilation = 1;                    // ContractionForm::dilation
   Expr lhs, rhs;                       // loads; the rhs is panels, or row-major (TargetTraits::packed_rhs)
   int sums = -1;                       // the kLocal buffer that receives the sums
   DType accumulate = DType::kInvalid;  // f32 or f64

@@ -112,7 +112,8 @@ class PlanParser {
       if (reader_.Has(", fill in stage ")) {
         TAILOR_RETURN_IF_ERROR(ParseNumbers({{", fill in stage ", &contraction->fill}}));
       }
-      return ParseNumbers({{", sum in stage ", &contraction->sum}});
+      TAILOR_RETURN_IF_ERROR(ParseNumbers({{", sum in stage ", &contraction->sum}}));
+      return reader_.Has(", dilation ") ? ParseNumbers({{", dilation ", &contraction->dilation}}) : absl::OkStatus();
     }
     if (auto* attention = std::get_if<AttentionForm>(&plan_.form)) {
       return ParseNumbers(

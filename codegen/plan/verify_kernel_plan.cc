@@ -441,6 +441,13 @@ class PlanVerifier {
       return Wrong("contraction", row_major ? "the rhs is not a matrix read at (k, n) or (n, k)"
                                             : "the rhs is not panels read at (k, n)");
     }
+    const bool winograd = plan_.buffers[rhs.ref].layout == ConstantLayout::kWinogradPanels16;
+    if (winograd && (form.fill < 0 || lhs.args.size() < 4)) {
+      return Wrong("contraction", "Winograd's lhs is not a staged image");
+    }
+    if (form.dilation != 1 && !(winograd && (form.dilation == 2 || form.dilation == 4))) {
+      return Wrong("contraction", "its windows have no such dilation");
+    }
     if (form.fill < 0) return absl::OkStatus();
     const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&
                        plan_.stages[form.fill].statements[0].buffer == lhs.ref;

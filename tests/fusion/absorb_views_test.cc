@@ -132,6 +132,63 @@ g2 row [N, 8, H, W | 3, 3] in(%p) out(%y) { %w = window %p; %y = reduce_max %w }
 )");
 }
 
+// The results of a convolution, whose channels all readers want apart.
+TEST(AbsorbViews, TransposedResultsOfAMatmulStayForItToStore) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[M, 64], %w: f32[64, 32], %y: f32[8, M]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %c = concat %t, %y {axis = 0}
+  %e = exp %t
+  return %c, %e
+})"),
+            R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [32, M] in(%d) out(%t) { %t = transpose %d }
+g2 loop [40, M] in(%y, %t) out(%c) { %c = concat %t, %y }
+g3 loop [32, M] in(%t) out(%e) { %e = exp %t }
+)");
+}
+
+TEST(AbsorbViews, TransposedResultsThatAMatmulOrAViewReadsAreAbsorbed) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[M, 64], %w: f32[64, 32], %v: f32[M, 16]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %e = exp %t
+  %f = dot %t, %v
+  return %e, %f
+})"),
+            R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [32, M] in(%d) out(%e) { %t = transpose %d; %e = exp %t }
+g2 contraction [32, 16 | M] in(%v, %d) out(%f) { %t = transpose %d; %f = dot %t, %v }
+)");
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[M, 64], %w: f32[64, 32]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %e = exp %t
+  %r = reshape %t {shape = [32*M]}
+  %f = exp %r
+  return %e, %f
+})"),
+            R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [32, M] in(%d) out(%e) { %t = transpose %d; %e = exp %t }
+g2 loop [32*M] in(%d) out(%f) { %t = transpose %d; %r = reshape %t; %f = exp %r }
+)");
+}
+
+TEST(AbsorbViews, LeftOperandsReadSlicesInPlace) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, 64, 9, 9], %w: f32[64, 32]) {
+  %s = slice %x {starts = [0, 0, 2, 3], sizes = [N, 64, 7, 6]}
+  %r = reshape %s {shape = [N, 64, 42]}
+  %d = dot %r, %w {transpose_lhs = 1}
+  return %d
+})"),
+            R"(g0 contraction [N, 42, 32 | 64] in(%x, %w) out(%d) { %s = slice %x; %r = reshape %s; %d = dot %r, %w }
+)");
+}
+
 TEST(AbsorbViews, SeparateWindowsReadTransposedImagesInPlace) {
   EXPECT_EQ(GroupLines(PlanTextAfter({AbsorbViews}, R"(
 graph @g(%x: f32[N, 12, 16, 8]) {

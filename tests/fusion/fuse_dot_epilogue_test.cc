@@ -45,6 +45,24 @@ refused %m -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
+TEST(FuseDotEpilogue, TransposedResultsOfManyReadersAreStoredTransposed) {
+  EXPECT_EQ(Matmuls(R"(
+graph @g(%x: f32[M, 64], %w: f32[64, 32], %b: f32[32], %y: f32[8, M]) {
+  %d = dot %x, %w
+  %r = add %d, %b
+  %t = transpose %r {permutation = [1, 0]}
+  %c = concat %t, %y {axis = 0}
+  %e = exp %t
+  return %c, %e
+})"),
+            R"(g0 contraction [M, 32 | 64] in(%x, %w, %b) out(%t) { %d = dot %x, %w; %r = add %d, %b } then { %t = transpose %r }
+g1 loop [40, M] in(%y, %t) out(%c) { %c = concat %t, %y }
+g2 loop [32, M] in(%t) out(%e) { %e = exp %t }
+refused %t -> %c in fuse-dot-epilogue: the matmul would write 2 results (%t, %c), and its kernel writes one
+refused %t -> %e in fuse-dot-epilogue: the matmul would write 2 results (%t, %e), and its kernel writes one
+)");
+}
+
 TEST(FuseDotEpilogue, WhatFollowsTrailingViewsIsComputedWhereTheyEnd) {
   EXPECT_EQ(
       Matmuls(R"(

@@ -78,6 +78,11 @@ TEST(Convolutions, OfOnePointWithMorePaddingThanStrides) {
 
 TEST(Convolutions, OfOneAndThreeDims) {
   ExpectRight({"N, 5, T", {18, 5, 4}, {.strides = {2}, .low = {3}, .high = {0}}});
+  ExpectRight({"N, 3, D, H, W", {5, 3, 3, 1, 1}, {.low = {1, 0, 0}, .high = {1, 0, 0}}});
+  ExpectRight({"N, 3, D, H, W", {5, 3, 3, 1, 1}, {.strides = {2, 1, 1}, .dilations = {2, 3, 3}}});
+  ExpectRight({"N, 3, D, H, W", {5, 3, 3, 1, 1}, {.strides = {1, 2, 2}, .low = {1, 0, 0}}});
+  ExpectRight({"N, 3, D, H, W", {5, 3, 2, 1, 1}, {.low = {0, 1, 0}, .high = {1, 0, 2}}});
+  ExpectRight({"N, 3, D, H, W", {5, 3, 3, 2, 4}, {.strides = {2, 2, 1}, .low = {1, 1, 1}, .high = {1, 0, 2}}});
   ExpectRight({"N, 4, 5, H, 7", {3, 4, 2, 3, 1}, {.dilations = {1, 2, 1}, .low = {1, 0, 1}, .high = {0, 2, 0}}});
 }
 

@@ -176,6 +176,32 @@ TEST(Winograd, PaddingOnOneSideAndWiderThanAWindow) {
               {{1, 1, 1}, {2, 3, 4}, {1, 6, 5}, {1, 0, 3}, {1, 4, 0}});
 }
 
+TEST(Winograd, DilatedWindows) {
+  for (int64_t d : {2, 4}) {
+    SCOPED_TRACE(absl::StrCat("dilation ", d));
+    const Windows padded = {.dilations = {d, d}, .low = {d, d}, .high = {d, d}};
+    ExpectRight(ConvOf("N, 17, H, W", "40, 17, 3, 3", padded),
+                {{1, 1, 1}, {2, 1, 9}, {1, 8, 1}, {1, 2, 2}, {1, 5, 3}, {3, 7, 6}, {1, 19, 22}, {2, 0, 5}, {2, 9, 8}});
+    ExpectRight(ConvOf("N, 16, H, W", "17, 16, 3, 3", padded), {{1, 3, 205}, {1, 33, 12}});
+    ExpectRight(ConvOf("N, 16, H, W", "16, 16, 3, 3", {.dilations = {d, d}}),
+                {{1, 3, 3}, {2, 2 * d + 1, 2 * d + 1}, {1, 2 * d, 12}, {1, 11, 2 * d + 5}, {1, 0, 0}, {1, 23, 18}});
+    ExpectRight(ConvOf("1, 18, 17, 18", "20, 18, 3, 3", padded), {{}});
+    ExpectRight(ConvOf("N, 400, H, W", "16, 400, 3, 3", padded), {{1, 1, 41}, {1, 41, 1}});
+  }
+}
+
+TEST(Winograd, FramesOfVolumes) {
+  const Windows padded = {.low = {1, 1, 1}, .high = {1, 1, 1}};
+  const std::vector<std::vector<int64_t>> sizes = {
+      {1, 1, 1, 1}, {2, 3, 4, 5}, {1, 4, 7, 6}, {1, 0, 3, 3}, {1, 2, 0, 3}};
+  ExpectRight(ConvOf("N, 6, D, H, W", "20, 6, 3, 3, 3", padded), sizes);
+  ExpectRight(ConvOf("N, 17, D, H, W", "33, 17, 1, 3, 3", {.low = {0, 1, 1}, .high = {0, 1, 1}}), sizes);
+  ExpectRight(ConvOf("N, 16, D, H, W", "16, 16, 2, 3, 3", {.strides = {2, 1, 1}}), {{1, 2, 3, 3}, {2, 5, 4, 9}});
+  ExpectRight(ConvOf("N, 6, D, H, W", "20, 6, 3, 3, 3", {.dilations = {3, 2, 2}, .low = {3, 2, 2}, .high = {3, 2, 2}}),
+              sizes);
+  ExpectRight(ConvOf("2, 16, 3, 8, 6", "16, 16, 1, 3, 3", {.low = {0, 1, 0}, .high = {2, 1, 0}}), {{}});
+}
+
 TEST(Winograd, LongRowsAreSplit) {
   ExpectRight(ConvOf("N, 16, H, W", "17, 16, 3, 3", kPadded), {{1, 3, 205}, {2, 1, 193}, {1, 33, 12}});
 }

@@ -38,6 +38,8 @@ class WinogradEmitter {
         module_(module),
         b_(module.getContext()),
         pieces_(kPanelColumns / schedule.lanes),
+        dilation_(contraction.dilation),
+        patch_results_(WinogradPatchResults(contraction)),
         scratch_(ScratchOfWinograd(plan, contraction, schedule.tile)),
         element_(b_.getFloatTy()),
         lanes_(llvm::FixedVectorType::get(element_, schedule.lanes)),
@@ -61,13 +63,14 @@ class WinogradEmitter {
   // The tiling of one side of the image.
   struct Tiling {
     Value* results;
-    EvenTiling blocks;  // of tiles
+    EvenTiling blocks;  // of patches
   };
-  // The current task's block along one side, in tiles.
+  // The current task's block along one side.
   struct Block {
-    Value* first;
-    Value* count;
+    Value* start;  // the first result, in the image
+    Value* tiles;
     Value* results;  // clipped to the image
+    Value* all_results;
   };
 
   Value* I64(int64_t value) { return b_.getInt64(value); }
@@ -75,7 +78,17 @@ class WinogradEmitter {
   Value* Smaller(Value* x, Value* y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
   Value* DimSize(const tailor::DimSize& dim_size) { return frame_.DimSizeValue(b_, dim_size); }
-  const tailor::DimSize& ImageDimSize(int dim) const { return plan_.buffers[c_.lhs.ref].dims[dim]; }
+  // Of dim `from_last` of the staged image, counted from the last one.
+  const tailor::DimSize& ImageDimSize(int from_last) const {
+    const std::vector<tailor::DimSize>& dims = plan_.buffers[c_.lhs.ref].dims;
+    return dims[dims.size() - 1 - from_last];
+  }
+  // The first result of tile `tile` of one side.
+  Value* ResultOf(Value* tile) {
+    if (dilation_ == 1) return Times(tile, kWinogradResults);
+    Value* patch = b_.CreateUDiv(tile, I64(dilation_));
+    return b_.CreateAdd(Times(patch, patch_results_), b_.CreateURem(tile, I64(dilation_)));
+  }
   Value* Scratch(int64_t offset) { return b_.CreateConstInBoundsGEP1_64(element_, frame_.scratch, offset); }
   Value* At(Value* base, Value* offset) { return b_.CreateInBoundsGEP(element_, base, offset); }
   Value* Load(Value* address, int align) { return b_.CreateAlignedLoad(lanes_, address, llvm::Align(align)); }
@@ -83,17 +96,17 @@ class WinogradEmitter {
 
   // Tilings of this launch's images; ScheduleWinograd counts the same blocks.
   void EmitTilings() {
-    const auto results = [&](int dim) {
-      Value* inside = b_.CreateSub(DimSize(ImageDimSize(dim)), I64(kWinogradWindow - 1));
+    const auto results = [&](int from_last) {
+      Value* inside = b_.CreateSub(DimSize(ImageDimSize(from_last)), I64(WinogradHalo(c_)));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
     };
-    const auto tiling = [&](Value* results, Value* most_tiles) {
-      Value* tiles = EmitCeilDiv(b_, results, I64(kWinogradResults), "tiles");
-      return Tiling{results, EvenTiling::Emit(b_, tiles, most_tiles)};
+    const auto tiling = [&](Value* results, Value* most_patches) {
+      Value* patches = EmitCeilDiv(b_, results, I64(patch_results_), "patches");
+      return Tiling{results, EvenTiling::Emit(b_, patches, most_patches)};
     };
-    across_ = tiling(results(3), I64(tile_.winograd_tiles));
+    across_ = tiling(results(0), I64(scratch_.patches));
     Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
-    down_ = tiling(results(2), b_.CreateUDiv(I64(tile_.winograd_tiles), width, "block.height"));
+    down_ = tiling(results(1), b_.CreateUDiv(I64(scratch_.patches), width, "block.height"));
     Value* n = DimSize(plan_.axes[c_.n].dim_size);
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
@@ -103,9 +116,11 @@ class WinogradEmitter {
   }
 
   Block BlockOf(const Tiling& tiling, Value* index) {
-    Block block{.first = tiling.blocks.Start(b_, index), .count = tiling.blocks.Size(b_, index)};
-    Value* left = b_.CreateSub(tiling.results, Times(block.first, kWinogradResults));
-    block.results = Smaller(left, Times(block.count, kWinogradResults));
+    Value* patches = tiling.blocks.Size(b_, index);
+    Block block{.start = Times(tiling.blocks.Start(b_, index), patch_results_),
+                .tiles = Times(patches, dilation_),
+                .all_results = Times(patches, patch_results_)};
+    block.results = Smaller(b_.CreateSub(tiling.results, block.start), block.all_results);
     return block;
   }
 
@@ -122,7 +137,7 @@ class WinogradEmitter {
     }
     Value* panel_block = rest;
 
-    Value* tiles = b_.CreateMul(y_.count, x_.count, "tiles");
+    Value* tiles = b_.CreateMul(y_.tiles, x_.tiles, "tiles");
     const RuleLimits limits = RuleLimits::Emit(b_, tiles, tile_, pieces_);
     rows_ = EvenTiling::Emit(b_, tiles, limits.rows);
     groups_ = EvenTiling::Emit(b_, panels_, limits.panels);
@@ -144,41 +159,56 @@ class WinogradEmitter {
   // Points of all channels: [16][C][tiles]. Elements beyond the image, and beyond a channel's tiles, are arbitrary: no
   // existing result depends on them.
   void EmitImage() {
-    Value* columns = b_.CreateAdd(Times(x_.count, kWinogradResults), I64(kWinogradStagingMargin), "staging.columns");
+    Value* columns = b_.CreateAdd(x_.all_results, I64(WinogradStagingMargin(c_)), "staging.columns");
     Value* staging = Scratch(scratch_.staging);
     const auto range = [&](const Block& block) {
-      Value* low = Times(block.first, kWinogradResults);
-      return IndexRange{low, b_.CreateAdd(low, b_.CreateAdd(block.results, I64(kWinogradWindow - 2)))};
+      return IndexRange{block.start, b_.CreateAdd(block.start, b_.CreateAdd(block.results, I64(WinogradHalo(c_) - 1)))};
     };
     scalars_->SetAxis(c_.m, I64(0));
     scalars_->SetAxis(c_.k, I64(0));
-    Value* image_index = scalars_->Emit(c_.lhs.args[0]);
-    const IndexRange y = range(y_), x = range(x_);
+    std::vector<IndexRange> ranges;
+    StagingBuffer buffer{.base = staging};
+    const auto add = [&](const IndexRange& indices, Value* stride) {
+      ranges.push_back(indices);
+      buffer.starts.push_back(indices.low);
+      buffer.strides.push_back(stride);
+    };
+    for (size_t dim = 0; dim + 3 < c_.lhs.args.size(); ++dim) {
+      Value* index = scalars_->Emit(c_.lhs.args[dim]);
+      add({index, index}, I64(0));
+    }
     EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
-      EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes,
-                      {{image_index, image_index}, {channel, channel}, y, x},
-                      {staging, {image_index, channel, y.low, x.low}, {I64(0), I64(0), columns, I64(1)}});
+      const size_t batch = ranges.size();
+      add({channel, channel}, I64(0));
+      add(range(y_), columns);
+      add(range(x_), I64(1));
+      EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes, ranges, buffer);
+      for (auto* list : {&buffer.starts, &buffer.strides}) list->resize(batch);
+      ranges.resize(batch);
       Value* points = At(Scratch(scratch_.image), Times(channel, scratch_.channel_stride));
-      EmitLoop(b_, I64(0), y_.count, 1, "tile.row", [&](Value* row) {
-        Value* from = At(staging, b_.CreateMul(Times(row, kWinogradResults), columns));
-        Value* to = At(points, b_.CreateMul(row, x_.count));
-        EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile",
+      EmitLoop(b_, I64(0), y_.tiles, 1, "tile.row", [&](Value* row) {
+        Value* from = At(staging, b_.CreateMul(ResultOf(row), columns));
+        Value* to = At(points, b_.CreateMul(row, x_.tiles));
+        EmitLoop(b_, I64(0), x_.tiles, schedule_.lanes, "tile",
                  [&](Value* tile) { EmitPoints(At(from, Times(tile, kWinogradResults)), columns, At(to, tile)); });
       });
     });
   }
 
-  // Transforms `lanes` adjacent tiles: the points of a 4 x 4 tile d are B^T d B.
+  // Transforms `lanes` adjacent tiles, which are whole patches wide: the points of a 4 x 4 tile d are B^T d B.
   void EmitPoints(Value* from, Value* columns, Value* to) {
     std::array<Side, kWinogradSide> d;  // by row, then column of a tile
     for (int row = 0; row < kWinogradSide; ++row) {
-      Value* at = At(from, Times(columns, row));
+      Value* at = At(from, Times(columns, row * dilation_));
       for (int pair = 0; pair < kWinogradSide; pair += 2) {
-        Value* low = Load(b_.CreateConstGEP1_64(element_, at, pair), SizeOf(DType::kF32));
-        Value* high = Load(b_.CreateConstGEP1_64(element_, at, pair + schedule_.lanes), SizeOf(DType::kF32));
+        const int64_t start = int64_t{pair} * dilation_;
+        Value* low = Load(b_.CreateConstGEP1_64(element_, at, start), SizeOf(DType::kF32));
+        Value* high = Load(b_.CreateConstGEP1_64(element_, at, start + schedule_.lanes), SizeOf(DType::kF32));
         for (int odd = 0; odd < 2; ++odd) {
           llvm::SmallVector<int, kPanelColumns> picked;
-          for (int lane = 0; lane < schedule_.lanes; ++lane) picked.push_back(2 * lane + odd);
+          for (int lane = 0; lane < schedule_.lanes; ++lane) {
+            picked.push_back(lane / dilation_ * 2 * dilation_ + lane % dilation_ + odd * dilation_);
+          }
           d[row][pair + odd] = b_.CreateShuffleVector(low, high, picked);
         }
       }
@@ -233,15 +263,15 @@ class WinogradEmitter {
     });
   }
 
-  // results[2 * tile row + i][2 * tile + j][panels * 16] = A^T products A.
+  // results[ResultOf(tile row) + i * dilation][ResultOf(tile) + j * dilation][panels * 16] = A^T products A.
   void EmitResults(Value* width) {
-    Value* row_stride = b_.CreateMul(Times(x_.count, kWinogradResults), width, "row.stride");
-    EmitLoop(b_, I64(0), y_.count, 1, "results.row", [&](Value* row) {
-      EmitLoop(b_, I64(0), x_.count, 1, "results.tile", [&](Value* tile) {
+    Value* row_stride = b_.CreateMul(x_.all_results, width, "row.stride");
+    EmitLoop(b_, I64(0), y_.tiles, 1, "results.row", [&](Value* row) {
+      Value* results_row = At(Scratch(scratch_.results), b_.CreateMul(ResultOf(row), row_stride));
+      EmitLoop(b_, I64(0), x_.tiles, 1, "results.tile", [&](Value* tile) {
         Value* from =
-            At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.count), tile), width));
-        Value* to = At(Scratch(scratch_.results),
-                       Times(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
+            At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.tiles), tile), width));
+        Value* to = At(results_row, b_.CreateMul(ResultOf(tile), width));
         EmitLoop(b_, I64(0), width, schedule_.lanes, "results.lanes",
                  [&](Value* column) { EmitTileOfResults(At(from, column), At(to, column), row_stride, width); });
       });
@@ -262,9 +292,9 @@ class WinogradEmitter {
     }
     for (int row = 0; row < kWinogradResults; ++row) {
       const auto [first, second] = ResultsOfSide(sums[row]);
-      Value* at = At(to, Times(row_stride, row));
+      Value* at = At(to, Times(row_stride, row * dilation_));
       b_.CreateAlignedStore(first, at, llvm::Align(VectorBytes()));
-      b_.CreateAlignedStore(second, At(at, width), llvm::Align(VectorBytes()));
+      b_.CreateAlignedStore(second, At(at, Times(width, dilation_)), llvm::Align(VectorBytes()));
     }
   }
 
@@ -274,13 +304,13 @@ class WinogradEmitter {
 
   // Runs the epilogue per image row, or once where the block spans whole image rows, which are then contiguous.
   void EmitEpilogue(TileSums& results, Value* width) {
-    Value* stride = Times(x_.count, kWinogradResults);
+    Value* stride = x_.all_results;
     Value* at_once = b_.CreateICmpEQ(stride, across_.results, "at.once");
     Value* length = b_.CreateSelect(at_once, b_.CreateMul(y_.results, stride), x_.results, "run");
     Value* runs = b_.CreateSelect(at_once, I64(1), y_.results, "runs");
     EmitLoop(b_, I64(0), runs, 1, "run", [&](Value* run) {
-      Value* y = b_.CreateAdd(Times(y_.first, kWinogradResults), run);
-      results.row = b_.CreateAdd(b_.CreateMul(y, across_.results), Times(x_.first, kWinogradResults), "row");
+      Value* y = b_.CreateAdd(y_.start, run);
+      results.row = b_.CreateAdd(b_.CreateMul(y, across_.results), x_.start, "row");
       results.rows = length;
       results.address = At(Scratch(scratch_.results), b_.CreateMul(b_.CreateMul(run, stride), width));
       epilogue_->Emit(results);
@@ -295,6 +325,8 @@ class WinogradEmitter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   const int pieces_;  // registers per 16 sums
+  const int dilation_;
+  const int64_t patch_results_;  // of one side
   const WinogradScratch scratch_;
   llvm::Type* element_;
   llvm::Type* lanes_;

@@ -17,16 +17,17 @@ int64_t OddLines(int64_t elements) {
 }  // namespace
 
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
-  WinogradScratch s{.tiles = tile.winograd_tiles};
+  WinogradScratch s{.tiles = tile.winograd_tiles, .patches = WinogradPatches(c, tile)};
   const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
   s.channel_stride = OddLines(s.tiles + kPanelColumns);
   s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
-  // A block one tile wide has the largest staging buffer.
-  const int64_t staging = (2 * s.tiles + 2) * (2 + kWinogradStagingMargin);
+  // A block one patch wide has the largest staging buffer.
+  const int64_t side = WinogradPatchResults(c), margin = WinogradStagingMargin(c);
+  const int64_t staging = (s.patches * side + WinogradHalo(c)) * (side + margin);
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
-  s.staging = place(staging + kWinogradStagingMargin);
+  s.staging = place(staging + margin);
   s.image = place(kWinogradPoints * s.image_stride);
   s.products = place(kWinogradPoints * s.product_stride);
   s.results = place((4 * s.tiles + kPanelColumns) * columns);

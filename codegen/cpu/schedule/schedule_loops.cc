@@ -23,8 +23,8 @@ bool IsContiguousEitherWay(const AccessMap& map) {
   return map.kind() == AccessMap::Kind::kUnit || (map.kind() == AccessMap::Kind::kStrided && map.stride() == -1);
 }
 
-// Gain of the accesses from lanes along `axis`, in rough cycles per vector.
-double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
+// Gain from lanes along `axis`, in rough cycles per vector, of which the plan takes `cost` without its gathers.
+double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes, int64_t cost) {
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {
     const AccessMap map = MapOf(plan, buffer, indices, axis);
@@ -44,8 +44,10 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
     for (const Statement& s : stage.statements) count(s.buffer, s.indices);
   }
   const DimSize& dim_size = plan.axes[axis].dim_size;
-  if (dim_size.is_constant() && dim_size.constant < lanes) gain -= lanes - dim_size.constant;
-  return gain;
+  if (!dim_size.is_constant() || dim_size.constant >= lanes) return gain;
+  // Lanes stay idle: more vectors compute as many elements.
+  const auto used = static_cast<double>(std::max<int64_t>(dim_size.constant, 1));
+  return gain - static_cast<double>(cost) * (lanes - used) / used;
 }
 
 // Lanes along a scan are first combined among themselves; ordered updates cannot take lanes.
@@ -58,13 +60,13 @@ bool TakesLanes(const KernelPlan& plan, int axis) {
   return true;
 }
 
-int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes, bool whole_rows) {
+int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes, int64_t cost, bool whole_rows) {
   int best = -1;
   double best_gain = 0;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
     if (whole_rows && plan.axes[axis].role == AxisRole::kParallel) continue;
     if (!TakesLanes(plan, axis)) continue;
-    const double gain = LaneGain(plan, exprs, axis, lanes);
+    const double gain = LaneGain(plan, exprs, axis, lanes, cost);
     if (best < 0 || gain >= best_gain) {
       best = axis;
       best_gain = gain;
@@ -226,7 +228,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   if (!whole_rows_only && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
   if (!whole_rows_only && ScheduleWindowLoops(original, cost, schedule)) return schedule;
   const bool whole_rows = whole_rows_only || (HasScratch(plan) && !CanInterleaveRows(plan));
-  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
+  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, cost, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
   schedule.versions = BroadcastVersions(plan);

@@ -43,20 +43,22 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
 
   // The same tiling as EmitWinograd's.
   const std::vector<DimSize>& image = plan.buffers[c.lhs.ref].dims;
-  const auto tiles_along = [&](const DimSize& dim_size) {
-    return SlotExpr::CeilDiv(SlotExpr::Max(OverSlots(dim_size) - (kWinogradWindow - 1), 0), kWinogradResults);
+  const int64_t most_patches = gemm::WinogradPatches(c, tile);
+  const auto patches_along = [&](const DimSize& dim_size) {
+    const SlotExpr results = SlotExpr::Max(OverSlots(dim_size) - gemm::WinogradHalo(c), 0);
+    return SlotExpr::CeilDiv(results, gemm::WinogradPatchResults(c));
   };
-  const SlotExpr down = tiles_along(image[2]), across = tiles_along(image[3]);
-  const SlotExpr blocks_across = SlotExpr::CeilDiv(across, tile.winograd_tiles);
+  const SlotExpr down = patches_along(image[image.size() - 2]), across = patches_along(image.back());
+  const SlotExpr blocks_across = SlotExpr::CeilDiv(across, most_patches);
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
-  const SlotExpr block_height = SlotExpr::FloorDiv(tile.winograd_tiles, SlotExpr::Max(block_width, 1));
+  const SlotExpr block_height = SlotExpr::FloorDiv(most_patches, SlotExpr::Max(block_width, 1));
   const SlotExpr n = OverSlots(plan.axes[c.n].dim_size);
   schedule.tasks =
       blocks_across * CeilDivBy(down, block_height) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
 
   constexpr int64_t kChunkMultiplyAdds = 1 << 19;
-  const SlotExpr tiles = SlotExpr::Min(down * across, tile.winograd_tiles);
+  const SlotExpr tiles = SlotExpr::Min(down * across * (c.dilation * c.dilation), tile.winograd_tiles);
   const SlotExpr per_task =
       tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * SlotExpr::Min(n, tile.task_panels * kPanelColumns) +
       1;

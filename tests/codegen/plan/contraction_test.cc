@@ -40,6 +40,13 @@ TEST(ContractionForm, IsVerified) {
             plan.exprs[plan.stages[0].statements[0].value].args[1]);
   EXPECT_EQ(VerifyKernelPlan(plan).message(),
             "kernel plan matmul: contraction: the rhs is not a matrix read at (k, n) or (n, k)");
+  plan = MakeMatmulPlan({});
+  std::get<ContractionForm>(plan.form).dilation = 2;
+  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: its windows have no such dilation");
+  plan = MakeMatmulPlan({});
+  plan.buffers[1].layout = ConstantLayout::kWinogradPanels16;
+  EXPECT_EQ(VerifyKernelPlan(plan).message(),
+            "kernel plan matmul: contraction: Winograd's lhs is not a staged image");
 }
 
 TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {

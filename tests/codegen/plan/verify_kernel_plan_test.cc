@@ -135,7 +135,7 @@ class Corrupter {
     fields["contraction"] = [this](KernelPlan& p) {
       auto* form = std::get_if<ContractionForm>(&p.form);
       if (form == nullptr) return false;
-      int* const parts[] = {&form->m, &form->n, &form->k, &form->fill, &form->sum};
+      int* const parts[] = {&form->m, &form->n, &form->k, &form->fill, &form->sum, &form->dilation};
       return Set(*parts[Below(std::size(parts))]);
     };
     fields["attention"] = [this](KernelPlan& p) {

@@ -3,11 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/link/target_machine.h"
 #include "codegen/lower/lower_graph.h"
+#include "codegen/plan/parse_kernel_plan.h"
 #include "codegen/plan/schedule_fields.h"
+#include "codegen/plan/verify_kernel_plan.h"
 #include "graph/convolution.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -90,11 +93,49 @@ TEST(WinogradWindows, PlainWindowsOfThreeByThreeInF32) {
   EXPECT_EQ(LayoutOf({.windows = {.strides = {1, 1}, .dilations = {1, 1}, .low = {0, 5}}}), kWinograd);
 }
 
+TEST(WinogradWindows, DilatedWindows) {
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {2, 2}}}), kWinograd);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {4, 4}, .low = {4, 4}, .high = {4, 4}}}), kWinograd);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {3, 3}}}), kDirect);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {8, 8}}}), kDirect);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {1, 2}}}), kDirect);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {2, 1}}}), kDirect);
+  EXPECT_EQ(LayoutOf({.windows = {.dilations = {2, 4}}}), kDirect);
+  // With many channels, larger dilations are a matmul per window element.
+  EXPECT_EQ(LayoutOf({.x = "N, 512, H, W",
+                      .weights = "16, 512, 3, 3",
+                      .windows = {.dilations = {2, 2}, .low = {2, 2}, .high = {2, 2}}}),
+            kWinograd);
+}
+
+TEST(WinogradWindows, ThePlanStatesTheDilation) {
+  const KernelPlan plan = PlanOf({.windows = {.dilations = {4, 4}}});
+  EXPECT_TRUE(absl::StrContains(plan.Text(), "sum in stage 1, dilation 4\n")) << plan.Text();
+  const auto parsed = ParseKernelPlan(plan.Text());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(std::get<ContractionForm>(parsed->form).dilation, 4);
+  KernelPlan other = plan;
+  std::get<ContractionForm>(other.form).dilation = 3;
+  EXPECT_FALSE(VerifyKernelPlan(other).ok());
+}
+
+TEST(WinogradWindows, FramesOfVolumes) {
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 1, 3, 3"}), kWinograd);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 3"}), kWinograd);
+  EXPECT_EQ(LayoutOf({.x = "N, 8, D, H, W", .weights = "16, 8, 2, 3, 3"}), kWinograd);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 3", .windows = {.strides = {2, 1, 1}}}),
+            kWinograd);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 3", .windows = {.strides = {1, 2, 2}}}),
+            kDirect);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 1, 1"}), kDirect);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 1"}), kDirect);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, 4, 4", .weights = "16, 16, 1, 3, 3"}), kDirect);
+  EXPECT_EQ(LayoutOf({.x = "N, 32, D, H, W", .weights = "32, 16, 1, 3, 3", .groups = 2}), kDirect);
+}
+
 TEST(WinogradWindows, NoOtherWindows) {
   EXPECT_EQ(LayoutOf({.windows = {.strides = {2, 1}}}), kDirect);
   EXPECT_EQ(LayoutOf({.windows = {.strides = {1, 2}}}), kDirect);
-  EXPECT_EQ(LayoutOf({.windows = {.dilations = {1, 2}}}), kDirect);
-  EXPECT_EQ(LayoutOf({.windows = {.dilations = {2, 1}}}), kDirect);
   EXPECT_EQ(LayoutOf({.weights = "16, 16, 3, 1"}), kDirect);
   EXPECT_EQ(LayoutOf({.weights = "16, 16, 2, 3"}), kDirect);
   EXPECT_EQ(LayoutOf({.weights = "16, 16, 3, 4"}), kDirect);
@@ -102,8 +143,6 @@ TEST(WinogradWindows, NoOtherWindows) {
   EXPECT_EQ(LayoutOf({.weights = "16, 16, 1, 1"}), kDirect);
   EXPECT_EQ(LayoutOf({.x = "N, 16, T", .weights = "16, 16, 9"}), kDirect);
   EXPECT_EQ(LayoutOf({.x = "N, 16, T", .weights = "16, 16, 3"}), kDirect);
-  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 1, 3, 3"}), kDirect);
-  EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 3"}), kDirect);
 }
 
 TEST(WinogradWindows, NoGroups) {

@@ -57,6 +57,20 @@ TEST(ScheduleLoops, OnlyWhatIsScatteredIsGathered) {
   EXPECT_TRUE(gathers("graph @g(%x: f32[C], %i: i64[N]) { %y = gather %x, %i {axis = 0}\n return %y }"));
 }
 
+// Lanes along the dim of size 1 would leave all but one idle (the last step of a bilinear resize).
+TEST(ScheduleLoops, GathersAreTakenRatherThanIdleLanes) {
+  const std::string text = Schedules(R"(
+graph @g(%x: f32[1, 21, 320, 40], %i: i64[320], %j: i64[320], %u: f32[320], %v: f32[320]) {
+  %a = gather %x, %i {axis = 3}
+  %b = gather %x, %j {axis = 3}
+  %c = mul %a, %u
+  %d = mul %b, %v
+  %y = add %c, %d
+  return %y
+})");
+  EXPECT_TRUE(absl::StrContains(text, "lane_axis 2")) << text;
+}
+
 TEST(ScheduleLoops, RepeatedRowsAreLoadedAsRunsWhereTheyDoNotBeginAnew) {
   const std::string ir = Emitted(R"(
 graph @g(%x: f32[R, C]) {

@@ -343,6 +343,30 @@ absl::StatusOr<Value> ConvByTaps(Formula& f, Graph& graph, Value x, Value weight
   return sum;
 }
 
+// Whether a convolution has one output channel and windows of few elements. As a matmul it would have one column.
+bool HasOneChannel(const Graph& graph, Value weights, int64_t groups) {
+  constexpr int64_t kMostElements = 64;
+  const TensorType& type = graph.type(weights);
+  const Shape sizes(type.shape.begin() + 2, type.shape.end());
+  const std::optional<int64_t> elements = ElementCount(sizes).constant();
+  // Sums over windows are rounded before those over channels.
+  const bool wide = type.dtype == DType::kF32 || type.dtype == DType::kF64;
+  return wide && groups == 1 && type.shape[0] == DimExpr(1) && elements && *elements > 1 && *elements <= kMostElements;
+}
+
+// The sums over the windows of each channel, as of a depthwise convolution, then over the channels.
+Value ConvOfOneChannel(Formula& f, const Graph& graph, Value x, Value weights, Value bias, const Windows& windows) {
+  const Shape kernel = graph.type(weights).shape, sizes(kernel.begin() + 2, kernel.end());
+  Value by_channel = f.Apply(OpKind::kReshape, {weights}, {{"shape", Joined({kernel[1], 1}, sizes)}});
+  Value taken = WindowsOf(f, graph, Padded(f, graph, x, windows, 0), sizes, windows);
+  Value sums = DepthwiseConv(f, graph, taken, by_channel, Value{-1, 0});
+  if (!f.ok()) return x;
+  Shape shape = graph.type(sums).shape;
+  shape[1] = 1;
+  Value total = f.Apply(OpKind::kReduceSum, {sums}, {{"axes", std::vector<int64_t>{1}}});
+  return WithBias(f, graph, f.Apply(OpKind::kReshape, {total}, {{"shape", shape}}), bias);
+}
+
 }  // namespace
 
 absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, const Windows& windows, int64_t groups) {
@@ -369,6 +393,7 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
     TAILOR_ASSIGN_OR_RETURN(const Value results, ConvByTaps(f, graph, x, weights, windows, groups));
     return f.Finish(WithBias(f, graph, results, bias));
   }
+  if (HasOneChannel(graph, weights, groups)) return f.Finish(ConvOfOneChannel(f, graph, x, weights, bias, windows));
   if (!depthwise && HasFrames(graph, x, weights, groups))
     return f.Finish(ConvOfFrames(f, graph, x, weights, bias, windows));
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);

@@ -46,7 +46,8 @@ refused %m -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 }
 
 TEST(FuseDotEpilogue, TransposedResultsOfManyReadersAreStoredTransposed) {
-  EXPECT_EQ(Matmuls(R"(
+  EXPECT_EQ(
+      Matmuls(R"(
 graph @g(%x: f32[M, 64], %w: f32[64, 32], %b: f32[32], %y: f32[8, M]) {
   %d = dot %x, %w
   %r = add %d, %b
@@ -55,7 +56,7 @@ graph @g(%x: f32[M, 64], %w: f32[64, 32], %b: f32[32], %y: f32[8, M]) {
   %e = exp %t
   return %c, %e
 })"),
-            R"(g0 contraction [M, 32 | 64] in(%x, %w, %b) out(%t) { %d = dot %x, %w; %r = add %d, %b } then { %t = transpose %r }
+      R"(g0 contraction [M, 32 | 64] in(%x, %w, %b) out(%t) { %d = dot %x, %w; %r = add %d, %b } then { %t = transpose %r }
 g1 loop [40, M] in(%y, %t) out(%c) { %c = concat %t, %y }
 g2 loop [32, M] in(%t) out(%e) { %e = exp %t }
 refused %t -> %c in fuse-dot-epilogue: the matmul would write 2 results (%t, %c), and its kernel writes one

@@ -86,6 +86,14 @@ TEST(Convolutions, OfOneAndThreeDims) {
   ExpectRight({"N, 4, 5, H, 7", {3, 4, 2, 3, 1}, {.dilations = {1, 2, 1}, .low = {1, 0, 1}, .high = {0, 2, 0}}});
 }
 
+TEST(Convolutions, OfOneOutputChannel) {
+  ExpectRight({"N, 6, H, W", {1, 6, 3, 5}, {.low = {1, 2}, .high = {1, 2}}});
+  ExpectRight({"N, 5, H, 21", {1, 5, 2, 2}, {.strides = {1, 2}, .dilations = {3, 1}}});
+  ExpectRight({"N, 1, H, W", {1, 1, 3, 3}, {.low = {0, 1}, .high = {2, 0}}});
+  ExpectRight({"N, 7, T", {1, 7, 7}, {.low = {3}, .high = {3}}});
+  ExpectRight({"N, 3, D, H, W", {1, 3, 2, 3, 3}, {.low = {1, 1, 1}, .high = {0, 1, 1}}});
+}
+
 TEST(Convolutions, LongDepthIsTakenInParts) {
   ExpectRight({"1, 130, 3, 4", {6, 130, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});
   ExpectRight({"1, 300, 3, 5", {6, 300, 2, 2}, {.strides = {1, 2}}});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
@@ -181,6 +182,40 @@ TEST(Convolution, DepthwiseIsASumOverWindows) {
   return "y" = %8
 }
 )");
+}
+
+TEST(Convolution, OfOneOutputChannelIsASumOverChannelsOfDepthwiseOnes) {
+  EXPECT_EQ(Built("%x: f32[N, 4, T], %w: f32[1, 4, 3], %b: f32[1]",
+                  [](Graph& g) { return Conv(g, kX, kWeights, kBias, {}, 1); }),
+            R"(  %3 = reshape %w {shape = [4, 1, 3]} : f32[4, 1, 3]
+  %4 = window %x {axes = [2], sizes = [3]} : f32[N, 4, max(0, T - 2), 3]
+  %5 = reshape %3 {shape = [4, 1, 3]} : f32[4, 1, 3]
+  %6 = mul %4, %5 : f32[N, 4, max(0, T - 2), 3]
+  %7 = reduce_sum %6 {axes = [3]} : f32[N, 4, max(0, T - 2)]
+  %8 = reduce_sum %7 {axes = [1]} : f32[N, max(0, T - 2)]
+  %9 = reshape %8 {shape = [N, 1, max(0, T - 2)]} : f32[N, 1, max(0, T - 2)]
+  %10 = reshape %b {shape = [1, 1]} : f32[1, 1]
+  %11 = add %9, %10 : f32[N, 1, max(0, T - 2)]
+  return "y" = %11
+}
+)");
+  // Sums over windows would be rounded to bf16, and a window of 81 elements is long.
+  EXPECT_FALSE(absl::StrContains(
+      Built("%x: bf16[N, 4, T], %w: bf16[1, 4, 3]", [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); }),
+      "reduce_sum"));
+  EXPECT_FALSE(absl::StrContains(
+      Built("%x: f32[N, 4, H, W], %w: f32[1, 4, 9, 9]", [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); }),
+      "reduce_sum"));
+}
+
+// Each result frame of a volume is a 2-D convolution of C * K channels.
+TEST(Convolution, OfVolumesIsOfTheirFrames) {
+  const std::string text = Built("%x: f32[N, 4, D, H, W], %w: f32[6, 4, 2, 3, 3]",
+                                 [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); });
+  EXPECT_TRUE(absl::StrContains(text, "f32[N, max(0, D - 1), 8, H, W]")) << text;
+  const std::string pointwise = Built("%x: f32[N, 4, D, H, W], %w: f32[6, 4, 3, 1, 1]",
+                                      [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); });
+  EXPECT_TRUE(absl::StrContains(pointwise, "reshape %x {shape = [N, 4, D, H*W]}")) << pointwise;
 }
 
 TEST(Convolution, ThreeDimsStayWithinTheLargestRank) {

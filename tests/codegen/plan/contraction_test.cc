@@ -45,8 +45,7 @@ TEST(ContractionForm, IsVerified) {
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: its windows have no such dilation");
   plan = MakeMatmulPlan({});
   plan.buffers[1].layout = ConstantLayout::kWinogradPanels16;
-  EXPECT_EQ(VerifyKernelPlan(plan).message(),
-            "kernel plan matmul: contraction: Winograd's lhs is not a staged image");
+  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: Winograd's lhs is not a staged image");
 }
 
 TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {

@@ -148,14 +148,27 @@ Value MatmulOfPatches(Formula& f, const Graph& graph, Value patches, Value weigh
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
 }
 
-// Whether a convolution is computed as 2-D ones of its frames (ConvOfFrames): it is 3-D, and frames are not known to be
-// so small that matmuls of single frames have few rows.
-bool HasFrames(const Graph& graph, Value x, Value weights, int64_t groups) {
-  constexpr int64_t kSmallFrame = 32;  // elements
+// The number of windows along spatial dim `i` of x.
+DimExpr WindowsAlong(const Graph& graph, Value x, const Shape& sizes, const Windows& windows, size_t i) {
+  const auto at = [i](const auto& values, auto otherwise) { return values.empty() ? otherwise : values[i]; };
+  const DimExpr padded = graph.type(x).shape[2 + i] + at(windows.low, DimExpr(0)) + at(windows.high, DimExpr(0));
+  const DimExpr last = padded - (sizes[i] - 1) * at(windows.dilations, int64_t{1}) - 1;
+  return DimExpr::FloorDiv(last, std::max<int64_t>(at(windows.strides, int64_t{1}), 1)) + 1;
+}
+
+// Whether a convolution is computed as 2-D ones of its frames (ConvOfFrames): it is 3-D, and matmuls of single frames
+// have many rows: as far as sizes are known, there are not few results in a frame. Large windows may cover a frame.
+bool HasFrames(const Graph& graph, Value x, Value weights, const Windows& windows, int64_t groups) {
+  constexpr int64_t kFewResults = 32, kLargeWindow = 7;
   const Shape &shape = graph.type(x).shape, &kernel = graph.type(weights).shape;
-  if (shape.size() != 5 || groups != 1 || AllEqual(Shape(kernel.begin() + 2, kernel.end()), 1)) return false;
-  const std::optional<int64_t> frame = (shape[3] * shape[4]).constant();
-  return !frame || *frame > kSmallFrame;
+  const Shape sizes(kernel.begin() + 2, kernel.end());
+  if (shape.size() != 5 || groups != 1 || AllEqual(sizes, 1)) return false;
+  const DimExpr results = WindowsAlong(graph, x, sizes, windows, 1) * WindowsAlong(graph, x, sizes, windows, 2);
+  if (const std::optional<int64_t> count = results.constant()) return *count > kFewResults;
+  return std::all_of(sizes.begin() + 1, sizes.end(), [](const DimExpr& size) {
+    const std::optional<int64_t> elements = size.constant();
+    return elements && *elements <= kLargeWindow;
+  });
 }
 
 // `count` of the windows' dims.
@@ -270,10 +283,22 @@ Value WithBias(Formula& f, const Graph& graph, Value results, Value bias) {
   return f.Apply(OpKind::kAdd, {results, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
+// Whether Winograd's algorithm computes a dilated convolution (codegen/lower/winograd_windows.h), of images that are
+// not known to be so small that its patches and the padding are much of their area.
+bool IsLeftToWinograd(const Graph& graph, Value x, Value weights, const Windows& windows, int64_t groups) {
+  constexpr int64_t kLeastChannels = 16, kSmall = 25;  // elements, times the dilation squared
+  const Shape &shape = graph.type(x).shape, &kernel = graph.type(weights).shape;
+  if (kernel.size() != 4 || kernel[2] != DimExpr(3) || kernel[3] != DimExpr(3) || groups != 1) return false;
+  const int64_t dilation = windows.dilations[0];
+  if ((dilation != 2 && dilation != 4) || windows.dilations[1] != dilation) return false;
+  const std::optional<int64_t> elements = (shape[2] * shape[3]).constant();
+  return *kernel[0].constant() >= kLeastChannels && (!elements || *elements >= kSmall * dilation * dilation);
+}
+
 // Whether a convolution is computed as one matmul per window element ("tap"): its dilation is large, so that taps often
 // lie in the padding, and it has enough channels to pay for the partial results. Stride 1, "same" padding, constant
 // window sizes.
-bool IsComputedByTaps(const Graph& graph, Value weights, const Windows& windows) {
+bool IsComputedByTaps(const Graph& graph, Value x, Value weights, const Windows& windows, int64_t groups) {
   constexpr int64_t kMostTaps = 9, kLeastChannels = 128, kLeastProduct = 1024;  // of channels and dilation
   const TensorType& type = graph.type(weights);
   const size_t spatial = type.shape.size() - 2;
@@ -282,9 +307,7 @@ bool IsComputedByTaps(const Graph& graph, Value weights, const Windows& windows)
   const int64_t least_dilation = std::max<int64_t>(kLeastProduct / *type.shape[1].constant(), 2);
   if (windows.dilations.empty() || windows.low.empty() || windows.high.empty()) return false;
   if (!AllEqual(windows.strides, 1)) return false;
-  // Winograd's algorithm computes these (codegen/lower/winograd_windows.h).
-  const bool square = spatial == 2 && type.shape[2] == DimExpr(3) && type.shape[3] == DimExpr(3);
-  if (square && (AllEqual(windows.dilations, 2) || AllEqual(windows.dilations, 4))) return false;
+  if (IsLeftToWinograd(graph, x, weights, windows, groups)) return false;
   int64_t taps = 1;
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t size = *type.shape[2 + i].constant(), dilation = windows.dilations[i];
@@ -389,12 +412,12 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
       return f.Finish(WithBias(f, graph, results, bias));
     }
   }
-  if (!depthwise && IsComputedByTaps(graph, weights, windows)) {
+  if (!depthwise && IsComputedByTaps(graph, x, weights, windows, groups)) {
     TAILOR_ASSIGN_OR_RETURN(const Value results, ConvByTaps(f, graph, x, weights, windows, groups));
     return f.Finish(WithBias(f, graph, results, bias));
   }
   if (HasOneChannel(graph, weights, groups)) return f.Finish(ConvOfOneChannel(f, graph, x, weights, bias, windows));
-  if (!depthwise && HasFrames(graph, x, weights, groups))
+  if (!depthwise && HasFrames(graph, x, weights, windows, groups))
     return f.Finish(ConvOfFrames(f, graph, x, weights, bias, windows));
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
   const Value image = pointwise || depthwise ? x : ByGroups(f, graph, x, kernel, groups);

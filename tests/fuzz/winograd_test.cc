@@ -199,7 +199,7 @@ TEST(Winograd, FramesOfVolumes) {
   ExpectRight(ConvOf("N, 16, D, H, W", "16, 16, 2, 3, 3", {.strides = {2, 1, 1}}), {{1, 2, 3, 3}, {2, 5, 4, 9}});
   ExpectRight(ConvOf("N, 6, D, H, W", "20, 6, 3, 3, 3", {.dilations = {3, 2, 2}, .low = {3, 2, 2}, .high = {3, 2, 2}}),
               sizes);
-  ExpectRight(ConvOf("2, 16, 3, 8, 6", "16, 16, 1, 3, 3", {.low = {0, 1, 0}, .high = {2, 1, 0}}), {{}});
+  ExpectRight(ConvOf("2, 16, 3, 8, 8", "16, 16, 1, 3, 3", {.low = {0, 1, 0}, .high = {2, 1, 0}}), {{}});
 }
 
 TEST(Winograd, LongRowsAreSplit) {

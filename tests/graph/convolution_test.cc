@@ -216,6 +216,12 @@ TEST(Convolution, OfVolumesIsOfTheirFrames) {
   const std::string pointwise = Built("%x: f32[N, 4, D, H, W], %w: f32[6, 4, 3, 1, 1]",
                                       [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); });
   EXPECT_TRUE(absl::StrContains(pointwise, "reshape %x {shape = [N, 4, D, H*W]}")) << pointwise;
+  // Windows that cover a frame leave one row for each.
+  for (const char* values :
+       {"%x: f32[N, 4, D, 7, 7], %w: f32[6, 4, 1, 7, 7]", "%x: f32[N, 4, D, H, W], %w: f32[6, 4, 1, 9, 9]"}) {
+    const std::string whole = Built(values, [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); });
+    EXPECT_TRUE(absl::StrContains(whole, "axes = [2, 3, 4]")) << whole;
+  }
 }
 
 TEST(Convolution, ThreeDimsStayWithinTheLargestRank) {
@@ -417,6 +423,25 @@ TEST(Convolution, ByTapsKeepsDimsThatAreExpressions) {
   const Shape &x = graph.type(kX).shape, &y = graph.type(graph.outputs()[0].value).shape;
   EXPECT_EQ(y[2], x[2]);
   EXPECT_EQ(y[3], x[3]);
+}
+
+// Dilations of 2 and 4 are Winograd's, unless it does not apply or images are small.
+TEST(Convolution, IsByTapsForSquareWindowsThatWinogradLeaves) {
+  const auto by_taps = [](const char* header, int64_t results, int64_t dilation, int64_t groups = 1) {
+    const Windows windows{.dilations = {dilation, dilation}, .low = {dilation, dilation}, .high = {dilation, dilation}};
+    const std::string ops = OpsOf(header, [&](Graph& g) {
+      return Conv(g, kX, Weights(g, {results, 512 / groups, 3, 3}, 1), {}, windows, groups);
+    });
+    return ops.find("window") == std::string::npos;
+  };
+  EXPECT_FALSE(by_taps("%x: f32[N, 512, H, W]", 16, 4));
+  EXPECT_FALSE(by_taps("%x: f32[N, 512, 20, 20]", 16, 4));
+  EXPECT_FALSE(by_taps("%x: f32[N, 512, 10, 10]", 16, 2));
+  EXPECT_TRUE(by_taps("%x: f32[N, 512, 19, 20]", 16, 4));
+  EXPECT_TRUE(by_taps("%x: f32[N, 512, 9, 10]", 16, 2));
+  EXPECT_TRUE(by_taps("%x: f32[N, 512, H, W]", 8, 4));
+  EXPECT_TRUE(by_taps("%x: f32[N, 512, H, W]", 16, 4, 2));
+  EXPECT_TRUE(by_taps("%x: f32[N, 512, H, W]", 16, 8));
 }
 
 TEST(Convolution, IsByTapsForLargeDilationsManyChannelsAndFiniteConstantWeights) {

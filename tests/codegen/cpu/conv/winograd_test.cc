@@ -130,6 +130,7 @@ TEST(WinogradWindows, FramesOfVolumes) {
   EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 1, 1"}), kDirect);
   EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 1"}), kDirect);
   EXPECT_EQ(LayoutOf({.x = "N, 16, D, 4, 4", .weights = "16, 16, 1, 3, 3"}), kDirect);
+  EXPECT_EQ(LayoutOf({.x = "N, 16, D, 7, 7", .weights = "16, 16, 1, 3, 3"}), kDirect);  // 25 results in a frame
   EXPECT_EQ(LayoutOf({.x = "N, 32, D, H, W", .weights = "32, 16, 1, 3, 3", .groups = 2}), kDirect);
 }
 

@@ -156,8 +156,8 @@ DimExpr WindowsAlong(const Graph& graph, Value x, const Shape& sizes, const Wind
   return DimExpr::FloorDiv(last, std::max<int64_t>(at(windows.strides, int64_t{1}), 1)) + 1;
 }
 
-// Whether a convolution is computed as 2-D ones of its frames (ConvOfFrames): it is 3-D, and matmuls of single frames
-// have many rows: as far as sizes are known, there are not few results in a frame. Large windows may cover a frame.
+// Whether a 3-D convolution is computed as one 2-D convolution per result frame (ConvOfFrames). Not if frames are known
+// to have few results, which are the rows of a matmul, or if large windows may cover a frame.
 bool HasFrames(const Graph& graph, Value x, Value weights, const Windows& windows, int64_t groups) {
   constexpr int64_t kFewResults = 32, kLargeWindow = 7;
   const Shape &shape = graph.type(x).shape, &kernel = graph.type(weights).shape;
@@ -182,9 +182,23 @@ Windows PartOf(const Windows& windows, size_t first, size_t count) {
           .high = part(windows.high)};
 }
 
-// x [N, C, D, H, W] by weights [M, C, K...]: the frames below a window's first dim are channels of one image, so that
-// each result frame is a 2-D convolution. A matmul's rows are of one frame: its staging buffer holds a part of a frame,
-// and Winograd's algorithm applies.
+// x [N, C, D, ...] as [N, O, C, K, ...]: the K frames that each of O windows spans, as further channels.
+Value FramesAsChannels(Formula& f, const Graph& graph, Value x, const DimExpr& size, const Windows& windows) {
+  if (!f.ok()) return x;
+  const auto rank = static_cast<int64_t>(graph.type(x).shape.size());
+  Value frames = f.Apply(OpKind::kWindow, {x},
+                         {{"axes", std::vector<int64_t>{2}},
+                          {"sizes", Shape{size}},
+                          {"strides", windows.strides},
+                          {"dilations", windows.dilations}});
+  std::vector<int64_t> order = {0, 2, 1, rank};
+  for (int64_t axis = 3; axis < rank; ++axis) order.push_back(axis);
+  return f.Apply(OpKind::kTranspose, {frames}, {{"permutation", order}});
+}
+
+// x [N, C, D, H, W] by weights [M, C, K...]: each result frame is a 2-D convolution of an image of C * K channels. The
+// rows of a matmul belong to one frame, so its staging buffer holds a part of one image, and Winograd's algorithm
+// applies.
 Value ConvOfFrames(Formula& f, const Graph& graph, Value x, Value weights, Value bias, const Windows& windows) {
   const Shape kernel = graph.type(weights).shape, sizes(kernel.begin() + 2, kernel.end());
   const Windows along = PartOf(windows, 0, 1), across = PartOf(windows, 1, 2);
@@ -198,16 +212,7 @@ Value ConvOfFrames(Formula& f, const Graph& graph, Value x, Value weights, Value
   }
   if (!f.ok()) return x;
   Value padded = Padded(f, graph, image, pointwise ? PartOf(windows, 0, 2) : windows, 0);
-  Value frames = f.Apply(OpKind::kWindow, {padded},
-                         {{"axes", std::vector<int64_t>{2}},
-                          {"sizes", Shape{sizes[0]}},
-                          {"strides", along.strides},
-                          {"dilations", along.dilations}});
-  if (!f.ok()) return x;
-  const int64_t rank = static_cast<int64_t>(graph.type(frames).shape.size());
-  std::vector<int64_t> order = {0, 2, 1, rank - 1};  // [N, D, C, K, ...]
-  for (int64_t axis = 3; axis + 1 < rank; ++axis) order.push_back(axis);
-  Value patches = f.Apply(OpKind::kTranspose, {frames}, {{"permutation", order}});
+  Value patches = FramesAsChannels(f, graph, padded, sizes[0], along);
   if (!f.ok()) return x;
   const Shape shape = graph.type(patches).shape;
   const DimExpr channels = kernel[1] * sizes[0], depth = channels * sizes[1] * sizes[2];
@@ -283,8 +288,8 @@ Value WithBias(Formula& f, const Graph& graph, Value results, Value bias) {
   return f.Apply(OpKind::kAdd, {results, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
-// Whether Winograd's algorithm computes a dilated convolution (codegen/lower/winograd_windows.h), of images that are
-// not known to be so small that its patches and the padding are much of their area.
+// Whether Winograd's algorithm computes a dilated convolution (codegen/lower/winograd_windows.h). Not if images are
+// known to be small: it multiplies padding, and rounds their sides up to whole supertiles.
 bool IsLeftToWinograd(const Graph& graph, Value x, Value weights, const Windows& windows, int64_t groups) {
   constexpr int64_t kLeastChannels = 16, kSmall = 25;  // elements, times the dilation squared
   const Shape &shape = graph.type(x).shape, &kernel = graph.type(weights).shape;
@@ -372,7 +377,7 @@ bool HasOneChannel(const Graph& graph, Value weights, int64_t groups) {
   const TensorType& type = graph.type(weights);
   const Shape sizes(type.shape.begin() + 2, type.shape.end());
   const std::optional<int64_t> elements = ElementCount(sizes).constant();
-  // Sums over windows are rounded before those over channels.
+  // Narrower dtypes would round the sum of each channel.
   const bool wide = type.dtype == DType::kF32 || type.dtype == DType::kF64;
   return wide && groups == 1 && type.shape[0] == DimExpr(1) && elements && *elements > 1 && *elements <= kMostElements;
 }

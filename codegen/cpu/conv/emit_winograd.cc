@@ -39,7 +39,7 @@ class WinogradEmitter {
         b_(module.getContext()),
         pieces_(kPanelColumns / schedule.lanes),
         dilation_(contraction.dilation),
-        patch_results_(WinogradPatchResults(contraction)),
+        supertile_results_(WinogradSupertileResults(contraction)),
         scratch_(ScratchOfWinograd(plan, contraction, schedule.tile)),
         element_(b_.getFloatTy()),
         lanes_(llvm::FixedVectorType::get(element_, schedule.lanes)),
@@ -63,14 +63,14 @@ class WinogradEmitter {
   // The tiling of one side of the image.
   struct Tiling {
     Value* results;
-    EvenTiling blocks;  // of patches
+    EvenTiling blocks;  // of supertiles
   };
   // The current task's block along one side.
   struct Block {
     Value* start;  // the first result, in the image
     Value* tiles;
-    Value* results;  // clipped to the image
-    Value* all_results;
+    Value* results;      // clipped to the image
+    Value* all_results;  // not clipped
   };
 
   Value* I64(int64_t value) { return b_.getInt64(value); }
@@ -86,8 +86,8 @@ class WinogradEmitter {
   // The first result of tile `tile` of one side.
   Value* ResultOf(Value* tile) {
     if (dilation_ == 1) return Times(tile, kWinogradResults);
-    Value* patch = b_.CreateUDiv(tile, I64(dilation_));
-    return b_.CreateAdd(Times(patch, patch_results_), b_.CreateURem(tile, I64(dilation_)));
+    Value* supertile = b_.CreateUDiv(tile, I64(dilation_));
+    return b_.CreateAdd(Times(supertile, supertile_results_), b_.CreateURem(tile, I64(dilation_)));
   }
   Value* Scratch(int64_t offset) { return b_.CreateConstInBoundsGEP1_64(element_, frame_.scratch, offset); }
   Value* At(Value* base, Value* offset) { return b_.CreateInBoundsGEP(element_, base, offset); }
@@ -100,13 +100,13 @@ class WinogradEmitter {
       Value* inside = b_.CreateSub(DimSize(ImageDimSize(from_last)), I64(WinogradHalo(c_)));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
     };
-    const auto tiling = [&](Value* results, Value* most_patches) {
-      Value* patches = EmitCeilDiv(b_, results, I64(patch_results_), "patches");
-      return Tiling{results, EvenTiling::Emit(b_, patches, most_patches)};
+    const auto tiling = [&](Value* results, Value* most_supertiles) {
+      Value* supertiles = EmitCeilDiv(b_, results, I64(supertile_results_), "supertiles");
+      return Tiling{results, EvenTiling::Emit(b_, supertiles, most_supertiles)};
     };
-    across_ = tiling(results(0), I64(scratch_.patches));
+    across_ = tiling(results(0), I64(scratch_.supertiles));
     Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
-    down_ = tiling(results(1), b_.CreateUDiv(I64(scratch_.patches), width, "block.height"));
+    down_ = tiling(results(1), b_.CreateUDiv(I64(scratch_.supertiles), width, "block.height"));
     Value* n = DimSize(plan_.axes[c_.n].dim_size);
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
@@ -116,10 +116,10 @@ class WinogradEmitter {
   }
 
   Block BlockOf(const Tiling& tiling, Value* index) {
-    Value* patches = tiling.blocks.Size(b_, index);
-    Block block{.start = Times(tiling.blocks.Start(b_, index), patch_results_),
-                .tiles = Times(patches, dilation_),
-                .all_results = Times(patches, patch_results_)};
+    Value* supertiles = tiling.blocks.Size(b_, index);
+    Block block{.start = Times(tiling.blocks.Start(b_, index), supertile_results_),
+                .tiles = Times(supertiles, dilation_),
+                .all_results = Times(supertiles, supertile_results_)};
     block.results = Smaller(b_.CreateSub(tiling.results, block.start), block.all_results);
     return block;
   }
@@ -166,25 +166,20 @@ class WinogradEmitter {
     };
     scalars_->SetAxis(c_.m, I64(0));
     scalars_->SetAxis(c_.k, I64(0));
-    std::vector<IndexRange> ranges;
-    StagingBuffer buffer{.base = staging};
-    const auto add = [&](const IndexRange& indices, Value* stride) {
-      ranges.push_back(indices);
-      buffer.starts.push_back(indices.low);
-      buffer.strides.push_back(stride);
-    };
+    std::vector<IndexRange> batch;
     for (size_t dim = 0; dim + 3 < c_.lhs.args.size(); ++dim) {
       Value* index = scalars_->Emit(c_.lhs.args[dim]);
-      add({index, index}, I64(0));
+      batch.push_back({index, index});
     }
+    const IndexRange y = range(y_), x = range(x_);
     EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
-      const size_t batch = ranges.size();
-      add({channel, channel}, I64(0));
-      add(range(y_), columns);
-      add(range(x_), I64(1));
+      std::vector<IndexRange> ranges = batch;
+      ranges.insert(ranges.end(), {{channel, channel}, y, x});
+      StagingBuffer buffer{.base = staging, .strides = std::vector<Value*>(ranges.size(), I64(0))};
+      for (const IndexRange& indices : ranges) buffer.starts.push_back(indices.low);
+      buffer.strides[ranges.size() - 2] = columns;
+      buffer.strides.back() = I64(1);
       EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes, ranges, buffer);
-      for (auto* list : {&buffer.starts, &buffer.strides}) list->resize(batch);
-      ranges.resize(batch);
       Value* points = At(Scratch(scratch_.image), Times(channel, scratch_.channel_stride));
       EmitLoop(b_, I64(0), y_.tiles, 1, "tile.row", [&](Value* row) {
         Value* from = At(staging, b_.CreateMul(ResultOf(row), columns));
@@ -195,7 +190,7 @@ class WinogradEmitter {
     });
   }
 
-  // Transforms `lanes` adjacent tiles, which are whole patches wide: the points of a 4 x 4 tile d are B^T d B.
+  // Transforms `lanes` adjacent tiles, which are whole supertiles wide: the points of a 4 x 4 tile d are B^T d B.
   void EmitPoints(Value* from, Value* columns, Value* to) {
     std::array<Side, kWinogradSide> d;  // by row, then column of a tile
     for (int row = 0; row < kWinogradSide; ++row) {
@@ -326,7 +321,7 @@ class WinogradEmitter {
   llvm::IRBuilder<> b_;
   const int pieces_;  // registers per 16 sums
   const int dilation_;
-  const int64_t patch_results_;  // of one side
+  const int64_t supertile_results_;  // of one side
   const WinogradScratch scratch_;
   llvm::Type* element_;
   llvm::Type* lanes_;

@@ -17,14 +17,14 @@ int64_t OddLines(int64_t elements) {
 }  // namespace
 
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
-  WinogradScratch s{.tiles = tile.winograd_tiles, .patches = WinogradPatches(c, tile)};
+  WinogradScratch s{.tiles = tile.winograd_tiles, .supertiles = WinogradSupertiles(c, tile)};
   const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
   s.channel_stride = OddLines(s.tiles + kPanelColumns);
   s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
-  // A block one patch wide has the largest staging buffer.
-  const int64_t side = WinogradPatchResults(c), margin = WinogradStagingMargin(c);
-  const int64_t staging = (s.patches * side + WinogradHalo(c)) * (side + margin);
+  // A block one supertile wide has the largest staging buffer.
+  const int64_t side = WinogradSupertileResults(c), margin = WinogradStagingMargin(c);
+  const int64_t staging = (s.supertiles * side + WinogradHalo(c)) * (side + margin);
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
   s.staging = place(staging + margin);

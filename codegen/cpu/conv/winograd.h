@@ -5,11 +5,12 @@
 // products. That is 16 multiply-adds per tile and channel pair instead of 36.
 //
 // A plan selects it by the layout of the weights, kWinogradPanels16. In all else the plan is the ordinary contraction:
-// a staged lhs of [batch..., C, H + 2, W + 2], whose 3 x 3 windows are the rows of the matmul, and K = C * 9.
+// a staged lhs of [batch..., C, H + 2d, W + 2d] (d: the dilation), whose windows are the rows of the matmul, and K = C
+// * 9.
 //
 // Windows of dilation d read every d-th row and column, so the image falls into d * d images with dense windows, and
-// tile t of one side has the results t / d * 2d + t % d and the one d further. A patch is the d * d tiles with the same
-// t / d on both sides: its (2d) * (2d) results are adjacent. Blocks are made of whole patches.
+// tile t of one side has the results t / d * 2d + t % d and the one d further. A supertile is the d * d tiles with the
+// same t / d on both sides: its (2d) * (2d) results are adjacent. Blocks are made of whole supertiles.
 #ifndef TAILOR_CODEGEN_CPU_CONV_WINOGRAD_H_
 #define TAILOR_CODEGEN_CPU_CONV_WINOGRAD_H_
 
@@ -29,8 +30,8 @@ inline int64_t WinogradChannels(const KernelPlan& plan, const Contraction& contr
   return plan.axes[contraction.k].dim_size.constant / (kWinogradWindow * kWinogradWindow);
 }
 
-// Of one side of a patch.
-inline int64_t WinogradPatchResults(const Contraction& contraction) {
+// Of one side of a supertile.
+inline int64_t WinogradSupertileResults(const Contraction& contraction) {
   return int64_t{kWinogradResults} * contraction.dilation;
 }
 
@@ -39,7 +40,7 @@ inline int64_t WinogradHalo(const Contraction& contraction) {
   return int64_t{kWinogradWindow - 1} * contraction.dilation;
 }
 
-inline int64_t WinogradPatches(const Contraction& contraction, const ContractionTile& tile) {
+inline int64_t WinogradSupertiles(const Contraction& contraction, const ContractionTile& tile) {
   return tile.winograd_tiles / (int64_t{contraction.dilation} * contraction.dilation);
 }
 
@@ -47,7 +48,7 @@ inline int64_t WinogradPatches(const Contraction& contraction, const Contraction
 // 16.
 struct WinogradScratch {
   int64_t tiles;           // per block, at most
-  int64_t patches;         // per block, at most
+  int64_t supertiles;      // per block, at most
   int64_t channel_stride;  // between channels of one point of the image
   int64_t image_stride;    // between points of the image: [16][C][tiles]
   int64_t product_stride;  // between points of the products: [16][tiles][panels * 16]

@@ -23,7 +23,7 @@ bool IsContiguousEitherWay(const AccessMap& map) {
   return map.kind() == AccessMap::Kind::kUnit || (map.kind() == AccessMap::Kind::kStrided && map.stride() == -1);
 }
 
-// Gain from lanes along `axis`, in rough cycles per vector, of which the plan takes `cost` without its gathers.
+// Gain of lanes along `axis`, in rough cycles per vector. `cost`: cycles per vector of the plan without gathers.
 double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes, int64_t cost) {
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {

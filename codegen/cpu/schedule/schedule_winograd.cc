@@ -43,15 +43,15 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
 
   // The same tiling as EmitWinograd's.
   const std::vector<DimSize>& image = plan.buffers[c.lhs.ref].dims;
-  const int64_t most_patches = gemm::WinogradPatches(c, tile);
-  const auto patches_along = [&](const DimSize& dim_size) {
+  const int64_t most_supertiles = gemm::WinogradSupertiles(c, tile);
+  const auto supertiles_along = [&](const DimSize& dim_size) {
     const SlotExpr results = SlotExpr::Max(OverSlots(dim_size) - gemm::WinogradHalo(c), 0);
-    return SlotExpr::CeilDiv(results, gemm::WinogradPatchResults(c));
+    return SlotExpr::CeilDiv(results, gemm::WinogradSupertileResults(c));
   };
-  const SlotExpr down = patches_along(image[image.size() - 2]), across = patches_along(image.back());
-  const SlotExpr blocks_across = SlotExpr::CeilDiv(across, most_patches);
+  const SlotExpr down = supertiles_along(image[image.size() - 2]), across = supertiles_along(image.back());
+  const SlotExpr blocks_across = SlotExpr::CeilDiv(across, most_supertiles);
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
-  const SlotExpr block_height = SlotExpr::FloorDiv(most_patches, SlotExpr::Max(block_width, 1));
+  const SlotExpr block_height = SlotExpr::FloorDiv(most_supertiles, SlotExpr::Max(block_width, 1));
   const SlotExpr n = OverSlots(plan.axes[c.n].dim_size);
   schedule.tasks =
       blocks_across * CeilDivBy(down, block_height) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);

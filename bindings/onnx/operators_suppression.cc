@@ -58,13 +58,16 @@ struct Boxes {
   }
 };
 
-// Whether two boxes share more than `limit` of their union; the shapes broadcast.
+// Whether two boxes share more than `limit` >= 0 of their union; the shapes broadcast. Areas are not negative, so if
+// one side is, no overlap is found. A box with a NaN overlaps none, since its area is NaN: the sides need not be, and a
+// comparison takes fewer instructions than Min and Max, which return NaN.
 Tensor Overlap(const Boxes& a, const Boxes& b, const Tensor& limit) {
   const auto side = [&](size_t i) {
-    return Max(Min(a.edges[i + 2], b.edges[i + 2]) - Max(a.edges[i], b.edges[i]), 0.0);
+    const Tensor &begin_a = a.edges[i], &begin_b = b.edges[i], &end_a = a.edges[i + 2], &end_b = b.edges[i + 2];
+    return Select(end_a < end_b, end_a, end_b) - Select(begin_a > begin_b, begin_a, begin_b);
   };
-  const Tensor shared = side(0) * side(1), united = a.area + b.area - shared;
-  return (shared > 0.0) & (shared > united * limit);
+  const Tensor height = side(0), shared = Select(height > 0.0, height, 0.0) * side(1);
+  return shared > (a.area + b.area - shared) * limit;
 }
 
 Tensor Any(const Tensor& mask, const std::vector<int64_t>& axes) {
@@ -171,7 +174,7 @@ Boxes BoxesAt(const Tensor& edges, const Tensor& indices) {
     const Tensor batch = Position(edges.builder(), indices.shape(), 0);
     boxes.edges.push_back(FlatGather(line, line.shape(), {batch, indices}, indices.shape()));
   }
-  boxes.area = (boxes.edges[2] - boxes.edges[0]) * (boxes.edges[3] - boxes.edges[1]);
+  boxes.area = Max((boxes.edges[2] - boxes.edges[0]) * (boxes.edges[3] - boxes.edges[1]), 0);
   return boxes;
 }
 
@@ -240,7 +243,7 @@ Tensors NonMaxSuppression(const Node& node) {
   const Tensor &boxes = node[0], &scores = node[1], &overlap = node[3], &least = node[4];
   if (boxes.rank() != 3 || scores.rank() != 3) Fail("boxes or scores have another rank than 3");
   Builder& builder = node.builder();
-  const Tensor limit = overlap ? node.ScalarOf(overlap) : builder.Scalar(boxes.dtype(), 0);
+  const Tensor limit = overlap ? Max(node.ScalarOf(overlap), 0) : builder.Scalar(boxes.dtype(), 0);
   const Tensor mask = least ? scores > node.ScalarOf(least) : Eq(scores, scores);  // no NaN
   const Candidates candidates = Sorted(builder, scores, mask);
   const Dim count = candidates.boxes.dim(2), most = node.dims().Min(MostOf(node, node[2], boxes.dim(1)), count);

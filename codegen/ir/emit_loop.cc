@@ -68,4 +68,27 @@ void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& n
   b.SetInsertPoint(after);
 }
 
+llvm::Value* EmitChoice(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
+                        llvm::function_ref<llvm::Value*()> then, llvm::function_ref<llvm::Value*()> otherwise,
+                        llvm::MDNode* weights) {
+  llvm::LLVMContext& context = b.getContext();
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  const std::string label = name.str();
+  llvm::BasicBlock* arms[] = {llvm::BasicBlock::Create(context, label + ".then", function),
+                              llvm::BasicBlock::Create(context, label + ".else", function)};
+  auto* after = llvm::BasicBlock::Create(context, label + ".done", function);
+  b.CreateCondBr(condition, arms[0], arms[1], weights);
+  llvm::Value* values[2];
+  for (int i = 0; i < 2; ++i) {
+    b.SetInsertPoint(arms[i]);
+    values[i] = i == 0 ? then() : otherwise();
+    arms[i] = b.GetInsertBlock();
+    b.CreateBr(after);
+  }
+  b.SetInsertPoint(after);
+  llvm::PHINode* value = b.CreatePHI(values[0]->getType(), 2, label);
+  for (int i = 0; i < 2; ++i) value->addIncoming(values[i], arms[i]);
+  return value;
+}
+
 }  // namespace tailor

@@ -28,6 +28,11 @@ llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* coun
 // Emits `if (condition) then()`.
 void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name, llvm::function_ref<void()> then);
 
+// Emits `condition ? then() : otherwise()` as a branch; `otherwise` is called after `then`. `weights`: of the branch.
+llvm::Value* EmitChoice(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
+                        llvm::function_ref<llvm::Value*()> then, llvm::function_ref<llvm::Value*()> otherwise,
+                        llvm::MDNode* weights = nullptr);
+
 }  // namespace tailor
 
 #endif  // TAILOR_CODEGEN_IR_EMIT_LOOP_H_

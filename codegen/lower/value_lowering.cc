@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/reshape_groups.h"
@@ -206,35 +207,34 @@ ValueLowering::Index ValueLowering::Forward(NodeId id, const Index& index) {
   return Relinearize(graph_.type(node.operands[0]).shape, node.results[0].shape, index);
 }
 
-// A chain of selects: only the operand whose range contains the index is read; the other reads are masked.
+// A balanced tree of selects: only the operand whose range contains the index is read; the other reads are masked.
 ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predicate) {
   const int64_t axis_attribute = node.i64("axis");
   const size_t axis = axis_attribute < 0 ? axis_attribute + index.size() : axis_attribute;
-  const DType dtype = node.results[0].dtype;
-  struct Part {
-    ExprId below_end;
-    ExprId value;
-  };
-  std::vector<Part> parts;
+  const size_t count = node.operands.size();
+  std::vector<ExprId> is_below;  // the end of each operand but the last, which ends where the result does
+  std::vector<ExprId> values;
   DimExpr start = 0;
-  for (Value operand : node.operands) {
-    const DimExpr end = start + graph_.type(operand).shape[axis];
-    ExprId below = IndexOp(ExprKind::kIndexLess, index[axis], Dim(end));
-    ExprId inside = below;
-    if (!(start == DimExpr(0))) {
-      ExprId not_before = IndexOp(ExprKind::kIndexLess, Dim(start - 1), index[axis]);
-      inside = Op(OpKind::kAnd, DType::kBool, {inside, not_before});
-    }
-    if (predicate >= 0) inside = Op(OpKind::kAnd, DType::kBool, {inside, predicate});
+  for (size_t i = 0; i < count; ++i) {
+    const DimExpr end = start + graph_.type(node.operands[i]).shape[axis];
+    ExprId inside = predicate;
+    const auto require = [&](ExprId condition) {
+      inside = inside < 0 ? condition : Op(OpKind::kAnd, DType::kBool, {condition, inside});
+    };
+    if (i > 0) require(Op(OpKind::kNot, DType::kBool, {is_below.back()}));
+    if (i + 1 < count) require(is_below.emplace_back(IndexOp(ExprKind::kIndexLess, index[axis], Dim(end))));
     Index source = index;
     source[axis] = IndexOp(ExprKind::kIndexSub, index[axis], Dim(start));
-    parts.push_back({below, At(operand, source, inside)});
+    values.push_back(At(node.operands[i], source, inside));
     start = end;
   }
-  ExprId value = parts.back().value;
-  for (size_t i = parts.size() - 1; i-- > 0;)
-    value = Op(OpKind::kSelect, dtype, {parts[i].below_end, parts[i].value, value});
-  return value;
+  const std::function<ExprId(size_t, size_t)> choose = [&](size_t begin, size_t end) {
+    if (end - begin == 1) return values[begin];
+    const size_t middle = begin + (end - begin) / 2;
+    const ExprId low = choose(begin, middle), high = choose(middle, end);
+    return Op(OpKind::kSelect, node.results[0].dtype, {is_below[middle - 1], low, high});
+  };
+  return choose(0, count);
 }
 
 // A select between the operand's element and the padding; reads outside the operand are masked.

@@ -220,6 +220,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
       if (IsPaddedByZero(e)) return Emit(e.args[1]);
+      if (ChoosesSource(e)) return EmitChosenSource(e);
       std::vector<llvm::Value*> args;
       bool vector = false;
       for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();
@@ -232,6 +233,52 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     default:
       return EmitIndexOp(e);
   }
+}
+
+int ScalarEmitter::MaskedLoads(ExprId id) const {
+  if (auto it = masked_loads_.find(id); it != masked_loads_.end()) return it->second;
+  const Expr& e = plan_.exprs[id];
+  int count = e.kind == ExprKind::kLoad && e.predicate >= 0 ? 1 : 0;
+  for (ExprId arg : e.args) count = std::min(count + MaskedLoads(arg), kMostMaskedLoads);
+  masked_loads_[id] = count;
+  return count;
+}
+
+bool ScalarEmitter::ChoosesSource(const Expr& e) const {
+  if (e.op != OpKind::kSelect || uniform_predicates_hold_) return false;
+  const int first = MaskedLoads(e.args[1]), second = MaskedLoads(e.args[2]);
+  if (first == 0 || second == 0) return false;
+  return !VariesByLane(e.args[0]) || first + second > 2;  // two masked loads cost less than two branches
+}
+
+llvm::Value* ScalarEmitter::EmitChosenSource(const Expr& e) {
+  const ExprId choice = e.args[0], first = e.args[1], second = e.args[2];
+  llvm::Value* condition = Emit(choice);
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return Emit(known->isOne() ? first : second);
+  const bool vector = VariesByLane(choice) || VariesByLane(first) || VariesByLane(second);
+  // What is emitted in an arm does not dominate later code. `known`: the condition there, or null if lanes differ.
+  const auto arm = [&](ExprId id, llvm::Value* known) {
+    const auto memo = memo_, first_memo = first_memo_;
+    if (known != nullptr) memo_[choice] = known;
+    llvm::Value* value = vector ? EmitLanes(id) : Emit(id);
+    memo_ = memo;
+    first_memo_ = first_memo;
+    return value;
+  };
+  if (!VariesByLane(choice)) {
+    return EmitChoice(
+        b_, condition, "source", [&] { return arm(first, b_.getTrue()); }, [&] { return arm(second, b_.getFalse()); });
+  }
+  const auto if_any = [&](llvm::Value* lanes, ExprId id) {
+    if (mask_ != nullptr) lanes = b_.CreateAnd(lanes, mask_, "source.lanes");
+    llvm::Value* value = nullptr;
+    return EmitChoice(
+        b_, b_.CreateOrReduce(lanes), "source", [&] { return value = arm(id, nullptr); },
+        [&] { return llvm::Constant::getNullValue(value->getType()); });
+  };
+  llvm::Value* of_first = if_any(condition, first);
+  llvm::Value* of_second = if_any(b_.CreateNot(condition), second);
+  return b_.CreateSelect(condition, of_first, of_second, "chosen");
 }
 
 // ---- Memory --------------------------------------------------------------------------------------
@@ -253,7 +300,7 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
   if (scattered) return {offset, Pattern::kScattered};
   if (*step < 0) return {b_.CreateSub(offset, b_.getInt64(lanes_ - 1), "offset.last"), Pattern::kReversed};
   if (*step > 1) return {offset, Pattern::kStepped, *step};
-  return {offset, *step == 0 ? Pattern::kUniform : Pattern::kContiguous};
+  return {offset, *step == 0 ? Pattern::kUniform : Pattern::kContiguous, *step};
 }
 
 ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices) {
@@ -325,11 +372,15 @@ llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offse
 // The conjuncts of `predicate` that are the same in all lanes; null if there are none, or if they hold.
 llvm::Value* ScalarEmitter::EmitUniformPart(ExprId predicate) {
   if (uniform_predicates_hold_) return nullptr;
-  if (!VariesByLane(predicate)) return Emit(predicate);
   const Expr& e = plan_.exprs[predicate];
-  if (e.kind != ExprKind::kOp || e.op != OpKind::kAnd) return nullptr;
-  llvm::Value *lhs = EmitUniformPart(e.args[0]), *rhs = EmitUniformPart(e.args[1]);
-  return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted") : lhs != nullptr ? lhs : rhs;
+  if (e.kind == ExprKind::kOp && e.op == OpKind::kAnd) {
+    llvm::Value *lhs = EmitUniformPart(e.args[0]), *rhs = EmitUniformPart(e.args[1]);
+    return lhs != nullptr && rhs != nullptr ? b_.CreateAnd(lhs, rhs, "wanted") : lhs != nullptr ? lhs : rhs;
+  }
+  if (VariesByLane(predicate)) return nullptr;
+  llvm::Value* value = Emit(predicate);
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return known != nullptr && known->isOne() ? nullptr : value;
 }
 
 // The conjuncts of `predicate` that vary by lane; null if there are none.
@@ -358,14 +409,15 @@ bool ScalarEmitter::IsPaddedByZero(const Expr& e) const {
          !IsHeld(load.ref) && otherwise.kind == ExprKind::kLiteral && otherwise.bits == 0;
 }
 
-// The offset of a contiguous masked load. Where the uniform part of the predicate is false, the mask is zero, and the
-// offset is the lane axis' value alone, near the start of the buffer: a masked load from an unmapped page is completed
-// by microcode, which takes hundreds of cycles even if the mask is zero.
-llvm::Value* ScalarEmitter::OffsetIfRead(const Expr& load, llvm::Value* offset) {
+// The offset of a masked load; its lanes ascend by `step` elements, or by 0 where they descend. Where the uniform part
+// of the predicate is false, the mask is zero, and the offset is that of the lane axis alone, near the start of the
+// buffer: a masked load from an unmapped page is completed by microcode, which takes hundreds of cycles even if the
+// mask is zero.
+llvm::Value* ScalarEmitter::OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step) {
   if (load.predicate < 0 || lane_axis_ < 0) return offset;
   llvm::Value* wanted = EmitUniformPart(load.predicate);
   if (wanted == nullptr) return offset;
-  llvm::Value* first = axes_[lane_axis_];
+  llvm::Value* first = b_.CreateMul(axes_[lane_axis_], b_.getInt64(step), "lane.offset");
   llvm::Value* row = b_.CreateSelect(wanted, b_.CreateSub(offset, first), b_.getInt64(0), "row.if_wanted");
   return b_.CreateAdd(row, first, "offset.if_wanted");
 }
@@ -383,7 +435,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   if (llvm::Value* value = EmitMaybeBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
   if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
-  const Address address = EmitAddress(buffer, e.args);
+  Address address = EmitAddress(buffer, e.args);
 
   if (address.pattern == Pattern::kUniform) {
     llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
@@ -392,7 +444,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
       llvm::Value* loaded = ToLanes(EmitGuardedScalarLoad(e.ref, address.offset, any));
       return b_.CreateSelect(predicate, loaded, llvm::Constant::getNullValue(loaded->getType()), "guarded.lanes");
     }
-    if (predicate) return EmitGuardedScalarLoad(e.ref, address.offset, predicate);
+    if (predicate && predicate != b_.getTrue()) return EmitGuardedScalarLoad(e.ref, address.offset, predicate);
     llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, 1);
     llvm::Instruction* load = b_.CreateAlignedLoad(type, ElementPointer(e.ref, address.offset), align, "load");
     return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
@@ -400,13 +452,13 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
 
   llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
   llvm::Value* mask = EmitAccessMask(e);
+  if (address.pattern != Pattern::kScattered) address.offset = OffsetIfRead(e, address.offset, address.step);
   if (address.pattern == Pattern::kStepped) {
     return FromMemory(b_, buffer.dtype, EmitSteppedLoad(e.ref, address, mask));
   }
   const bool reversed = address.pattern == Pattern::kReversed;
   if (reversed && mask) mask = b_.CreateVectorReverse(mask, "access.reversed");
-  llvm::Value* pointer =
-      ElementPointer(e.ref, address.pattern == Pattern::kContiguous ? OffsetIfRead(e, address.offset) : address.offset);
+  llvm::Value* pointer = ElementPointer(e.ref, address.offset);
   llvm::Value* zero = llvm::Constant::getNullValue(type);
   llvm::Instruction* load;
   if (address.pattern == Pattern::kScattered) {

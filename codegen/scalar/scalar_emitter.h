@@ -98,7 +98,7 @@ class ScalarEmitter {
   struct Address {
     llvm::Value* offset;
     Pattern pattern;
-    int64_t step = 0;  // kStepped: from lane to lane
+    int64_t step = 0;  // from lane to lane; 0 for kReversed, kScattered
   };
   Address EmitAddress(const Buffer& buffer, const std::vector<ExprId>& indices);
   Address EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices);
@@ -109,9 +109,16 @@ class ScalarEmitter {
   llvm::Value* EmitLanePart(ExprId predicate);
   // The mask of a load's lanes: mask() and its predicate; null for all lanes.
   llvm::Value* EmitAccessMask(const Expr& load);
+  // Masked loads in an expression, at most kMostMaskedLoads; those under several nodes count once for each.
+  int MaskedLoads(ExprId id) const;
+  static constexpr int kMostMaskedLoads = 8;
+  // Whether `e` selects between sources, as concat does, and branches are faster than reading both under masks.
+  bool ChoosesSource(const Expr& e) const;
+  // Such a select: reads a source only if a lane wants it.
+  llvm::Value* EmitChosenSource(const Expr& e);
   // Whether `e` is select(p, x if p, 0). A predicated load is zero where its predicate is false.
   bool IsPaddedByZero(const Expr& e) const;
-  llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset);
+  llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step);
   // Lanes with a constant step of a few elements: loads whole vectors and selects the lanes by shuffles. `mask`: null
   // for all lanes.
   llvm::Value* EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask);
@@ -169,6 +176,7 @@ class ScalarEmitter {
   absl::flat_hash_map<ExprId, llvm::Value*> memo_;
   absl::flat_hash_map<ExprId, llvm::Value*> first_memo_;
   mutable absl::flat_hash_map<ExprId, bool> lane_dependence_;
+  mutable absl::flat_hash_map<ExprId, int> masked_loads_;
   int lane_axis_ = -1;
   int lanes_ = 1;
   llvm::Value* mask_ = nullptr;

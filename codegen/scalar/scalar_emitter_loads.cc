@@ -1,6 +1,7 @@
 // Loads whose lanes are not contiguous but need no gather (docs/decisions/loads-follow-memory.md).
 #include <algorithm>
 
+#include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/lane_division.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -154,34 +155,17 @@ llvm::Value* ScalarEmitter::EmitRun(int buffer, llvm::Value* offset, int element
 llvm::Value* ScalarEmitter::EmitRunOrGather(const Expr& e, llvm::Value* is_run,
                                             llvm::function_ref<llvm::Value*()> emit_run,
                                             llvm::function_ref<llvm::Value*()> emit_offsets) {
-  llvm::LLVMContext& context = b_.getContext();
-  llvm::Function* function = b_.GetInsertBlock()->getParent();
-  auto* run = llvm::BasicBlock::Create(context, "is.run", function);
-  auto* scattered = llvm::BasicBlock::Create(context, "is.scattered", function);
-  auto* after = llvm::BasicBlock::Create(context, "is.loaded", function);
-  b_.CreateCondBr(is_run, run, scattered, llvm::MDBuilder(context).createLikelyBranchWeights());
-
-  b_.SetInsertPoint(run);
-  llvm::Value* side_by_side = emit_run();
-  llvm::BasicBlock* run_end = b_.GetInsertBlock();
-  b_.CreateBr(after);
-
-  b_.SetInsertPoint(scattered);
   const DType dtype = plan_.buffers[e.ref].dtype;
-  llvm::Type* type = MemoryType(context, dtype, lanes_);
-  llvm::Value* pointers = ElementPointer(e.ref, emit_offsets());
-  llvm::Instruction* gathered =
-      b_.CreateMaskedGather(type, pointers, llvm::Align(SizeOf(dtype)), mask_ ? mask_ : AllLanes(),
-                            llvm::Constant::getNullValue(type), "gathered");
-  Tag(gathered, e.ref);
-  llvm::BasicBlock* scattered_end = b_.GetInsertBlock();
-  b_.CreateBr(after);
-
-  b_.SetInsertPoint(after);
-  llvm::PHINode* loaded = b_.CreatePHI(type, 2, "loaded");
-  loaded->addIncoming(side_by_side, run_end);
-  loaded->addIncoming(gathered, scattered_end);
-  return FromMemory(b_, dtype, loaded);
+  const auto emit_gather = [&]() -> llvm::Value* {
+    llvm::Type* type = MemoryType(b_.getContext(), dtype, lanes_);
+    llvm::Value* pointers = ElementPointer(e.ref, emit_offsets());
+    llvm::Instruction* gathered =
+        b_.CreateMaskedGather(type, pointers, llvm::Align(SizeOf(dtype)), mask_ ? mask_ : AllLanes(),
+                              llvm::Constant::getNullValue(type), "gathered");
+    return Tag(gathered, e.ref);
+  };
+  llvm::MDNode* likely = llvm::MDBuilder(b_.getContext()).createLikelyBranchWeights();
+  return FromMemory(b_, dtype, EmitChoice(b_, is_run, "is.run", emit_run, emit_gather, likely));
 }
 
 }  // namespace tailor

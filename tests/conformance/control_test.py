@@ -315,6 +315,17 @@ class SelectionTest(OperatorTest):
                                       (1, 1, 900, 0.02, 900, 0.5), (2, 3, 200, 0.5, 40, 0.3), (1, 2, 65, 1, 64, 0.9),
                                       (1, 1, 1500, 0.01, 700, 0), (1, 4, 300, 0.1, 2, 0.5), (1, 1, 64, 0.1, 64, 1))])
 
+    # Lines and points share no area with anything, not even with their like; corners come in any order.
+    def test_boxes_without_area(self):
+        random = numpy.random.default_rng(8)
+        boxes = random.integers(0, 4, (1, 90, 4)).astype(numpy.float32)
+        for overlap in (0, 0.25, 0.5):
+            proto = model([node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])],
+                          [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]),
+                           ("overlap", FLOAT, [1])], [("y", INT64)])
+            self.run_both(proto, [{"boxes": boxes, "scores": random.random((1, 1, 90), numpy.float32),
+                                   "most": ints(90), "overlap": numpy.asarray([overlap], numpy.float32)}])
+
 
 if __name__ == "__main__":
     unittest.main()

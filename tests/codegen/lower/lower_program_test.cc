@@ -367,7 +367,7 @@ g0_concat: kernel axes [a0: d0 parallel, a1: d1 parallel]
   out b2: f32[d0, d1]
   stage over []
     e0 = (a0 < d2)
-    b2[a0, a1] = select(e0, b0[a0, a1] if e0, b1[(a0 - d2), a1] if and((a0 < d0), (d4 < a0)))
+    b2[a0, a1] = select(e0, b0[a0, a1] if e0, b1[(a0 - d2), a1] if not(e0))
 g1_reshape: kernel axes [a0: d0 parallel]
   in b0: f32[d1, d2]
   out b1: f32[d0]
@@ -390,7 +390,7 @@ g4_reshape: kernel axes [a0: d0 parallel]
   stage over []
     b1[0, a0] = b0[0, a0]
 alloc w0 = 4*M*N + 4*N*K live [0, 2]
-launch 0 g0_concat(in0, in1, w0) dims [M + K, N, M, K, M - 1]
+launch 0 g0_concat(in0, in1, w0) dims [M + K, N, M, K]
 launch 1 g1_reshape(w0, out0) dims [M*N + N*K, M + K, N]
 launch 2 g2_add(w0, out1) dims [N, M + K]
 launch 3 g3_add(in0, in2, out2) dims [bcast(M, T), N, M, T]

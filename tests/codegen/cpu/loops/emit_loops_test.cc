@@ -2,6 +2,7 @@
 #include "codegen/cpu/schedule/schedule_loops.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -66,6 +67,15 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(image.ok()) << image.status();
     image_ = std::make_unique<CodeImage>(*image, target);
     if (const std::string why = WhyNotHere(target); !why.empty()) GTEST_SKIP() << why << "; it was disassembled";
+  }
+  std::string Emitted(const KernelPlan& plan) {
+    const CpuTarget target = *FindCpuTarget(GetParam());
+    llvm::Module module("kernel", context_);
+    EXPECT_TRUE(EmitLoops(plan, ScheduleLoops(plan, target.traits), EmitTarget::Of(target.traits), "k", module).ok());
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.getFunction("k_v0")->print(stream);
+    return text;
   }
   // The first version whose tasks are whole rows.
   int Whole() const {
@@ -410,23 +420,80 @@ TEST_P(EmitLoopsTest, StreamedOutputsGoPastTheCaches) {
 
 // A masked load from an unmapped page is slow even if its mask is zero: rows before b1 are none of its memory.
 TEST_P(EmitLoopsTest, LoadsOfExcludedRowsStayInTheirBuffer) {
-  const CpuTarget target = *FindCpuTarget(GetParam());
-  for (const bool excludes : {true, false}) {
-    const std::string second = excludes ? "b1[(a0 - 64), a1] if (63 < a0)" : "b1[a0, a1]";
-    const auto plan = ParseKernelPlan(absl::StrCat(R"(kernel axes [a0: 96 parallel, a1: d0 parallel]
+  for (const char* column : {"a1", "(a1 * 2)", "(d2 - a1)"}) {
+    for (const bool excludes : {true, false}) {
+      const std::string second = absl::StrCat(
+          "b1[", excludes ? absl::StrCat("(a0 - 64), ", column, "] if (63 < a0)") : absl::StrCat("a0, ", column, "]"));
+      const std::string text = Emitted(ParsedPlan(absl::StrCat(R"(
+kernel axes [a0: 96 parallel, a1: d0 parallel]
   in b0: f32[96, d0]
-  in b1: f32[96, d0]
+  in b1: f32[96, d1]
   out b2: f32[96, d0]
   stage over []
     b2[a0, a1] = add(b0[a0, a1], )",
-                                                   second, ")\n"));
-    ASSERT_TRUE(plan.ok()) << plan.status();
-    llvm::Module module("kernel", context_);
-    ASSERT_TRUE(EmitLoops(*plan, ScheduleLoops(*plan, target.traits), {}, "k", module).ok());
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module.getFunction("k_v0")->print(stream);
-    EXPECT_EQ(text.find("row.if_wanted = select") != std::string::npos, excludes) << text;
+                                                               second, ")\n")));
+      EXPECT_EQ(text.find("row.if_wanted = select") != std::string::npos, excludes) << column << text;
+    }
+  }
+}
+
+// The concat along `axis` of [d2, ...], [d3, ...] and [d4, ...], or without `third` of the first two; d5 = d2 + d3.
+KernelPlan ConcatPlan(int axis, bool third) {
+  const auto index = [&](const char* place) {
+    return axis == 0 ? absl::StrCat("[", place, ", a1]") : absl::StrCat("[a0, ", place, "]");
+  };
+  const auto dims = [&](const char* size) {
+    return absl::StrCat(axis == 0 ? "" : "d0, ", size, axis == 0 ? ", d1" : "");
+  };
+  const std::string at = axis == 0 ? "a0" : "a1";
+  const std::string second = absl::StrCat("b1", index(absl::StrCat("(", at, " - d2)").c_str()), " if ");
+  const std::string rest = third ? absl::StrCat("select(e1, ", second, "and(e1, not(e0)), b2",
+                                                index(absl::StrCat("(", at, " - d5)").c_str()), " if not(e1))")
+                                 : absl::StrCat(second, "not(e0)");
+  return ParsedPlan(absl::StrCat("kernel axes [a0: d0 parallel, a1: d1 parallel]\n  in b0: f32[", dims("d2"),
+                                 "]\n  in b1: f32[", dims("d3"), "]\n  in b2: f32[", dims("d4"),
+                                 "]\n  out b3: f32[d0, d1]\n  stage over []\n    e0 = (", at, " < d2)\n    e1 = (", at,
+                                 " < d5)\n    b3[a0, a1] = select(e0, b0", index(at.c_str()), " if e0, ", rest, ")\n"));
+}
+
+TEST_P(EmitLoopsTest, ConcatReadsOnlySourcesThatALaneWants) {
+  const auto branches = [&](int axis, bool third) {
+    const std::string text = Emitted(ConcatPlan(axis, third));
+    return text.find("source.then") != std::string::npos;
+  };
+  EXPECT_TRUE(branches(0, false));
+  EXPECT_TRUE(branches(0, true));
+  EXPECT_FALSE(branches(1, false)) << "two masked loads cost less than two branches";
+  EXPECT_TRUE(branches(1, true));
+}
+
+TEST_P(EmitLoopsTest, ConcatOfThreeParts) {
+  for (const int axis : {0, 1}) {
+    BUILD_OR_SKIP(ConcatPlan(axis, true));
+    using Sizes = std::array<int64_t, 3>;
+    for (const Sizes& sizes : {Sizes{1, 1, 1}, {16, 16, 16}, {0, 5, 40}, {3, 0, 2}, {33, 1, 0}, {7, 90, 21}}) {
+      const int64_t sum = sizes[0] + sizes[1] + sizes[2], other = 9;
+      const int64_t rows = axis == 0 ? sum : other, columns = axis == 0 ? other : sum;
+      std::vector<float> parts[3], expected(rows * columns), y(rows * columns + 16, -7.0f);
+      for (int i = 0; i < 3; ++i) {
+        parts[i] = Random(sizes[i] * other);
+        for (float& x : parts[i]) x += 10 * i;
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) {
+          int64_t place = axis == 0 ? r : c, part = 0;
+          while (place >= sizes[part]) place -= sizes[part++];
+          expected[r * columns + c] = parts[part][axis == 0 ? place * other + c : r * sizes[part] + place];
+        }
+      }
+      const int64_t d5 = sizes[0] + sizes[1];
+      Run({Slot(parts[0].data()), Slot(parts[1].data()), Slot(parts[2].data()), Slot(y.data()), rows, columns, sizes[0],
+           sizes[1], sizes[2], d5},
+          {rows, columns, sizes[0], sizes[1], sizes[2], d5});
+      EXPECT_EQ(y.back(), -7.0f) << "wrote past the end";
+      y.resize(rows * columns);
+      EXPECT_EQ(y, expected) << axis << " " << sizes[0] << " " << sizes[1] << " " << sizes[2];
+    }
   }
 }
 

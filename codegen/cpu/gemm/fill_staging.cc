@@ -1,5 +1,6 @@
 #include "codegen/cpu/gemm/fill_staging.h"
 
+#include "codegen/cpu/gemm/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
 
 namespace tailor::gemm {
@@ -42,7 +43,22 @@ class StagingFiller {
     });
   }
 
+  // The lines that the next task reads below these, if the fill is a copy with padding.
+  void EmitFetchAhead() {
+    const Expr& value = plan_.exprs[fill_.value];
+    const bool padded = value.kind == ExprKind::kOp && value.op == OpKind::kSelect;
+    const Expr& load = padded ? plan_.exprs[value.args[1]] : value;
+    if (load.kind != ExprKind::kLoad || load.args.size() < 2) return;
+    const size_t rows = fill_.indices.size() - 2;
+    Value* count = b_.CreateAdd(b_.CreateSub(ranges_[rows].high, ranges_[rows].low), b_.getInt64(1), "lines");
+    Value* line = frame_.DimSizeValue(b_, plan_.buffers[load.ref].dims.back());
+    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[load.ref].dtype, 1),
+                                scalars_.AddressOf(load.ref, load.args), b_.CreateMul(count, line), "ahead");
+    EmitPrefetchLine(b_, ahead);
+  }
+
   void EmitStore(Value* first) {
+    if (first != nullptr && fill_.indices.size() >= 2) EmitFetchAhead();
     Value* value = scalars_.EmitLanes(fill_.value);
     Value* offset = b_.getInt64(0);
     for (size_t d = 0; d < fill_.indices.size(); ++d) {
@@ -53,10 +69,8 @@ class StagingFiller {
     const DType dtype = plan_.buffers[fill_.buffer].dtype;
     Value* address = b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), staging_.base, offset, "filled");
     const llvm::Align align(SizeOf(dtype));
-    Value* stored = ToMemory(b_, dtype, value);
-    llvm::Instruction* store = scalars_.mask() == nullptr
-                                   ? llvm::cast<llvm::Instruction>(b_.CreateAlignedStore(stored, address, align))
-                                   : b_.CreateMaskedStore(stored, address, align, scalars_.mask());
+    // Whole vectors: what lies past the end of a line is overwritten by the next line.
+    llvm::Instruction* store = b_.CreateAlignedStore(ToMemory(b_, dtype, value), address, align);
     store->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.alias_scope[fill_.buffer]);
     store->setMetadata(llvm::LLVMContext::MD_noalias, frame_.noalias[fill_.buffer]);
   }

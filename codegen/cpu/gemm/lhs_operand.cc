@@ -89,10 +89,11 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
 
 SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   if (c.fill < 0) return 0;
-  SlotExpr bytes = SizeOf(plan.buffers[c.lhs.ref].dtype);
+  SlotExpr elements = 1;
   const SlotArithmetic arithmetic;
-  for (const SlotExpr& dim_size : StagingDims(arithmetic, plan, c, tile).DimSizes()) bytes = bytes * dim_size;
-  return SlotExpr::CeilDiv(bytes, 64) * 64;
+  for (const SlotExpr& dim_size : StagingDims(arithmetic, plan, c, tile).DimSizes()) elements = elements * dim_size;
+  elements = elements + kPanelColumns;  // EmitFillStaging stores whole vectors
+  return SlotExpr::CeilDiv(elements * SizeOf(plan.buffers[c.lhs.ref].dtype), 64) * 64;
 }
 
 LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,

@@ -1,4 +1,5 @@
 // Resize and Upsample.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -228,6 +229,17 @@ Tensor Repeated(Dims& dims, const Tensor& x, const std::map<int, int64_t>& times
   return Reshape(Broadcast(Reshape(x, apart), spread), joined);
 }
 
+// Axes that are known to shrink come first: the others then have less to do. Then the innermost ones: each of their
+// elements is gathered, while neighbours along an outer axis are whole rows.
+std::vector<Axis> InOrder(std::vector<Axis> axes) {
+  const auto shrinks = [](const Axis& axis) { return NumberOf(axis.scale).value_or(1) < 1; };
+  std::sort(axes.begin(), axes.end(), [&](const Axis& a, const Axis& b) {
+    if (shrinks(a) != shrinks(b)) return shrinks(a);
+    return shrinks(a) ? a.axis < b.axis : a.axis > b.axis;
+  });
+  return axes;
+}
+
 Tensor Apply(const Resizing& resizing, const Tensor& x, const std::vector<Axis>& axes) {
   Dims& dims = x.builder().dims();
   Tensor out = IsFloat(x.dtype()) || resizing.nearest() ? x : Cast(x, DType::kF32), outside;
@@ -238,7 +250,7 @@ Tensor Apply(const Resizing& resizing, const Tensor& x, const std::vector<Axis>&
     if (times > 1 && static_cast<int>(repeated.size()) < TAILOR_MAX_RANK - x.rank()) repeated[axis.axis] = times;
   }
   out = Repeated(dims, out, repeated);
-  for (const Axis& axis : axes) {
+  for (const Axis& axis : InOrder(axes)) {
     if (repeated.contains(axis.axis)) continue;
     if (!resizing.crops() && dims.IsEqual(axis.size, axis.out) == true && NumberOf(axis.scale) == 1.0) continue;
     if (axis.out.is(0)) {

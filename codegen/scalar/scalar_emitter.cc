@@ -348,7 +348,7 @@ llvm::Value* ScalarEmitter::InterleavedPointer(int buffer, const std::vector<Exp
 
 llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& indices) {
   const Address address = EmitAddress(plan_.buffers[buffer], indices);
-  assert((address.pattern == Pattern::kContiguous || lanes_ == 1) && "lanes lie elsewhere");
+  if (address.pattern != Pattern::kContiguous && lanes_ > 1) return nullptr;
   return ElementPointer(buffer, address.offset);
 }
 

@@ -86,7 +86,7 @@ class ScalarEmitter {
   llvm::Value* EmitLanes(ExprId id);  // broadcast to all lanes
   // Stores `value` (register form, scalar or lanes) to `buffer` at `indices`.
   void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value);
-  // The address of lane 0 in `buffer`.
+  // The address of lane 0 in `buffer`; null if lanes are not contiguous.
   llvm::Value* AddressOf(int buffer, const std::vector<ExprId>& indices);
   int lanes() const { return lanes_; }
   llvm::Value* mask() const { return mask_; }

@@ -49,12 +49,13 @@ class StagingFiller {
     const bool padded = value.kind == ExprKind::kOp && value.op == OpKind::kSelect;
     const Expr& load = padded ? plan_.exprs[value.args[1]] : value;
     if (load.kind != ExprKind::kLoad || load.args.size() < 2) return;
-    const size_t rows = fill_.indices.size() - 2;
-    Value* count = b_.CreateAdd(b_.CreateSub(ranges_[rows].high, ranges_[rows].low), b_.getInt64(1), "lines");
+    Value* address = scalars_.AddressOf(load.ref, load.args);
+    if (address == nullptr) return;
+    const IndexRange& rows = ranges_[fill_.indices.size() - 2];
+    Value* count = b_.CreateAdd(b_.CreateSub(rows.high, rows.low), b_.getInt64(1), "lines");
     Value* line = frame_.DimSizeValue(b_, plan_.buffers[load.ref].dims.back());
-    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[load.ref].dtype, 1),
-                                scalars_.AddressOf(load.ref, load.args), b_.CreateMul(count, line), "ahead");
-    EmitPrefetchLine(b_, ahead);
+    llvm::Type* element = MemoryType(b_.getContext(), plan_.buffers[load.ref].dtype, 1);
+    EmitPrefetchLine(b_, b_.CreateGEP(element, address, b_.CreateMul(count, line), "ahead"));
   }
 
   void EmitStore(Value* first) {

@@ -59,8 +59,8 @@ struct Boxes {
 };
 
 // Whether two boxes share more than `limit` >= 0 of their union; the shapes broadcast. Areas are not negative, so if
-// one side is, no overlap is found. A box with a NaN overlaps none, since its area is NaN: the sides need not be, and a
-// comparison takes fewer instructions than Min and Max, which return NaN.
+// one side of the shared box is, no overlap is found. NaN compares false: a box with a NaN has such an area, and the
+// boxes of NothingFound share 0 * -inf. Min and Max return NaN, which takes more instructions than these comparisons.
 Tensor Overlap(const Boxes& a, const Boxes& b, const Tensor& limit) {
   const auto side = [&](size_t i) {
     const Tensor &begin_a = a.edges[i], &begin_b = b.edges[i], &end_a = a.edges[i + 2], &end_b = b.edges[i + 2];

@@ -33,12 +33,17 @@ constexpr auto FieldsOf(std::type_identity<MatmulTiling>) {
 }
 
 constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
-  return std::tuple{
-      Field{"rows", &ContractionTile::rows},           Field{"panels", &ContractionTile::panels},
-      Field{"tall_rows", &ContractionTile::tall_rows}, Field{"tall_panels", &ContractionTile::tall_panels},
-      Field{"task_rows", &ContractionTile::task_rows}, Field{"task_panels", &ContractionTile::task_panels},
-      Field{"depth", &ContractionTile::depth},         Field{"winograd_tiles", &ContractionTile::winograd_tiles},
-      Field{"chooses", &ContractionTile::chooses},     Field{"tilings", &ContractionTile::tilings}};
+  return std::tuple{Field{"rows", &ContractionTile::rows},
+                    Field{"panels", &ContractionTile::panels},
+                    Field{"tall_rows", &ContractionTile::tall_rows},
+                    Field{"tall_panels", &ContractionTile::tall_panels},
+                    Field{"task_rows", &ContractionTile::task_rows},
+                    Field{"task_panels", &ContractionTile::task_panels},
+                    Field{"depth", &ContractionTile::depth},
+                    Field{"winograd_tiles", &ContractionTile::winograd_tiles},
+                    Field{"rows_in_lanes", &ContractionTile::rows_in_lanes},
+                    Field{"chooses", &ContractionTile::chooses},
+                    Field{"tilings", &ContractionTile::tilings}};
 }
 
 constexpr auto FieldsOf(std::type_identity<Schedule>) {

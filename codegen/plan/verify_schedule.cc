@@ -113,6 +113,8 @@ class ScheduleVerifier {
       TAILOR_RETURN_IF_ERROR(VerifyTile(tiling.rows, tiling.panels, tiling.task_rows, tiling.task_panels));
       if (tiling.least_m < 0 || tiling.most_m < tiling.least_m) return Wrong("tile tilings", "a range of m is empty");
     }
+    if (tile.rows_in_lanes && (s_.lane_axis != form.m || tile.chooses))
+      return Wrong("tile rows_in_lanes", "needs lanes along m, without chooses");
     const Contraction c = ContractionOf(plan_);
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
     if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))

@@ -246,6 +246,8 @@ int ScalarEmitter::MaskedLoads(ExprId id) const {
 
 bool ScalarEmitter::ChoosesSource(const Expr& e) const {
   if (e.op != OpKind::kSelect || uniform_predicates_hold_) return false;
+  // By place, not by data: what the arms share is emitted in both, and an index that no lane wants is not checked.
+  if (plan_.exprs[e.args[0]].kind != ExprKind::kIndexLess) return false;
   const int first = MaskedLoads(e.args[1]), second = MaskedLoads(e.args[2]);
   if (first == 0 || second == 0) return false;
   return !VariesByLane(e.args[0]) || first + second > 2;  // two masked loads cost less than two branches
@@ -347,6 +349,12 @@ llvm::Value* ScalarEmitter::InterleavedPointer(int buffer, const std::vector<Exp
 }
 
 llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& indices) {
+  llvm::Value* address = AddressIfContiguous(buffer, indices);
+  assert(address != nullptr && "lanes lie elsewhere");
+  return address;
+}
+
+llvm::Value* ScalarEmitter::AddressIfContiguous(int buffer, const std::vector<ExprId>& indices) {
   const Address address = EmitAddress(plan_.buffers[buffer], indices);
   if (address.pattern != Pattern::kContiguous && lanes_ > 1) return nullptr;
   return ElementPointer(buffer, address.offset);

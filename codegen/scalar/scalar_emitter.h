@@ -86,8 +86,10 @@ class ScalarEmitter {
   llvm::Value* EmitLanes(ExprId id);  // broadcast to all lanes
   // Stores `value` (register form, scalar or lanes) to `buffer` at `indices`.
   void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value);
-  // The address of lane 0 in `buffer`; null if lanes are not contiguous.
+  // The address of lane 0 in `buffer`, whose lanes are contiguous.
   llvm::Value* AddressOf(int buffer, const std::vector<ExprId>& indices);
+  // The same; null if lanes are not contiguous.
+  llvm::Value* AddressIfContiguous(int buffer, const std::vector<ExprId>& indices);
   int lanes() const { return lanes_; }
   llvm::Value* mask() const { return mask_; }
 
@@ -112,7 +114,8 @@ class ScalarEmitter {
   // Masked loads in an expression, at most kMostMaskedLoads; those under several nodes count once for each.
   int MaskedLoads(ExprId id) const;
   static constexpr int kMostMaskedLoads = 8;
-  // Whether `e` selects between sources, as concat does, and branches are faster than reading both under masks.
+  // Whether `e` selects between sources by their place, as concat does, and branches are faster than reading both under
+  // masks.
   bool ChoosesSource(const Expr& e) const;
   // Such a select: reads a source only if a lane wants it.
   llvm::Value* EmitChosenSource(const Expr& e);

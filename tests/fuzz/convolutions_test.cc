@@ -59,6 +59,14 @@ TEST(Convolutions, Padded) {
   ExpectRight({"N, C, 14, 30", {8, 4, 1, 1}, {.low = {2, 1}, .high = {0, 1}}, 2});
 }
 
+// Few channels per group: lanes run along the lines of the image, which end within vectors.
+TEST(Convolutions, OfFewChannels) {
+  ExpectRight({"N, 4, H, 37", {5, 4, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});
+  ExpectRight({"N, 6, H, 21", {10, 3, 3, 5}, {.strides = {1, 2}, .low = {1, 2}, .high = {1, 2}}, 2});
+  ExpectRight(
+      {"N, 4, 7, 7", {12, 1, 3, 3}, {.strides = {2, 1}, .dilations = {1, 2}, .low = {1, 2}, .high = {1, 2}}, 4});
+}
+
 TEST(Convolutions, InPlace) {
   ExpectRight({"N, 6, H, W", {20, 6, 3, 3}, {.strides = {2, 1}}});
   ExpectRight({"N, 8, 12, 12", {6, 4, 2, 2}, {.strides = {1, 3}, .dilations = {2, 1}}, 2});

@@ -13,6 +13,7 @@
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
+#include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tiling_model.h"
@@ -49,7 +50,11 @@ class ContractionEmitter {
     micro_kernels_ = MicroKernelsOf(plan_, c_, schedule_, lhs_form_);
     for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
-    if (KeepsRowSums()) {
+    if (tile_.rows_in_lanes) {
+      if (!TakesRowsInLanes(plan_, c_, lhs_form_, schedule_.lanes)) {
+        return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": rows cannot be in lanes"));
+      }
+    } else if (KeepsRowSums()) {
       KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : tile_.panels);
       for (const MatmulTiling& tiling : tile_.tilings) KeepSums(tiling.task_rows, tiling.panels);
     }
@@ -66,6 +71,7 @@ class ContractionEmitter {
     tile_memory_ = tile;
     lhs_.emplace(b_, plan_, c_, lhs_form_, schedule_, depth_blocks_, frame_, *scalars_);
     epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
+    if (tile_.rows_in_lanes) rows_in_lanes_.emplace(b_, plan_, c_, lhs_form_, schedule_, target_, *lhs_);
     Value* own_prefetch_distance = EmitTilings();
     fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_,
                      own_prefetch_distance);
@@ -227,18 +233,32 @@ class ContractionEmitter {
   // along rows.
   bool KeepsRowSums() const { return depth_blocks_ || AlongRows(); }
   // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups.
-  bool KeepsAllSums() const { return depth_blocks_ && lhs_form_.tables; }
+  bool KeepsAllSums() const { return depth_blocks_ && (lhs_form_.tables || tile_.rows_in_lanes); }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
+
+  // Whether the part of K from `k` on is the last one.
+  Value* EmitDone(Value* k) {
+    if (!depth_blocks_) return b_.getTrue();
+    return b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisDimSize(c_.k), "done");
+  }
+
+  // All rows of the task times the only panel, for K from `k` to the end of its part.
+  void EmitRowVectors(Value* k) {
+    Value* rhs = Element(DType::kF32, rhs_.address, b_.CreateMul(k, I64(kPanelColumns)), "rhs.part");
+    Value* resume = depth_blocks_ ? b_.CreateICmpNE(k, I64(0), "resume") : nullptr;
+    rows_in_lanes_->Emit(rhs, EmitDepth(k), resume, epilogue_->sums());
+    EmitIf(b_, EmitDone(k), "epilogue", [&] { epilogue_->EmitColumns(task_.first, task_.count); });
+  }
 
   // All row tiles of the task times one group of panels, for K from `k` to the end of its part.
   void EmitRowTiles(Value* group, Value* k) {
+    if (tile_.rows_in_lanes) return EmitRowVectors(k);
     MatmulTile tile;
     tile.panel = groups_.Start(b_, group);
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
-    Value* done = b_.getTrue();
-    if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisDimSize(c_.k), "done");
+    Value* done = EmitDone(k);
     Value* group_sums = tile_memory_;
     if (KeepsAllSums()) {
       Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
@@ -296,6 +316,7 @@ class ContractionEmitter {
   std::optional<ScalarEmitter> scalars_;
   std::optional<LhsOperand> lhs_;
   std::optional<TileEpilogue> epilogue_;
+  std::optional<RowsInLanes> rows_in_lanes_;
   std::optional<TilePrefetch> fetches_;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;

@@ -49,7 +49,8 @@ class StagingFiller {
     const bool padded = value.kind == ExprKind::kOp && value.op == OpKind::kSelect;
     const Expr& load = padded ? plan_.exprs[value.args[1]] : value;
     if (load.kind != ExprKind::kLoad || load.args.size() < 2) return;
-    Value* address = scalars_.AddressOf(load.ref, load.args);
+    if (padded && plan_.exprs[value.args[2]].kind != ExprKind::kLiteral) return;
+    Value* address = scalars_.AddressIfContiguous(load.ref, load.args);
     if (address == nullptr) return;
     const IndexRange& rows = ranges_[fill_.indices.size() - 2];
     Value* count = b_.CreateAdd(b_.CreateSub(rows.high, rows.low), b_.getInt64(1), "lines");

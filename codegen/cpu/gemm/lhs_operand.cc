@@ -92,7 +92,7 @@ SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& c, const Contra
   SlotExpr elements = 1;
   const SlotArithmetic arithmetic;
   for (const SlotExpr& dim_size : StagingDims(arithmetic, plan, c, tile).DimSizes()) elements = elements * dim_size;
-  elements = elements + kPanelColumns;  // EmitFillStaging stores whole vectors
+  elements = elements + 2 * kPanelColumns;  // whole vectors are stored (EmitFillStaging) and read (RowsInLanes)
   return SlotExpr::CeilDiv(elements * SizeOf(plan.buffers[c.lhs.ref].dtype), 64) * 64;
 }
 
@@ -111,8 +111,12 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
       starts_(contraction.lhs.args.size(), b.getInt64(0)),
       base_(contraction.fill >= 0 ? frame.scratch : frame.buffers[contraction.lhs.ref]) {
   EmitStrides();
+  if (schedule.tile.rows_in_lanes) {
+    vector_rows_ = Table(schedule.tile.task_rows + 1, "vector.rows");
+    vector_offsets_ = Table(schedule.tile.task_rows, "vector.offsets");
+  }
   if (!form_.tables) return;
-  row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
+  if (!schedule.tile.rows_in_lanes) row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
@@ -201,11 +205,9 @@ LhsOperand::Run LhsOperand::EmitRunOfRows(ExprId id) {
   return {slope_of_digit, Shorter(a.remaining, remaining)};
 }
 
-// row_table_[i] = offset of row first + i at `k`.
-void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
-  llvm::SmallVector<llvm::Constant*, kTableLanes> numbers;
-  for (int i = 0; i < kTableLanes; ++i) numbers.push_back(b_.getInt64(i));
-  const auto splat = [&](Value* value) { return b_.CreateVectorSplat(kTableLanes, value); };
+// Calls `body` for each run of rows: its first row, counted from `first`, and that row's offset at `k`.
+void LhsOperand::EmitRuns(Value* first, Value* count, Value* k,
+                          llvm::function_ref<void(Value*, Value*, const Run&)> body) {
   EmitLoop(b_, I64(0), count, "row.run", [&](Value* i) -> Value* {
     Value* offset = EmitOffset(b_.CreateAdd(first, i), k);
     Run run{I64(0), b_.CreateSub(count, i, "rows.left")};
@@ -214,14 +216,50 @@ void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
       run = {b_.CreateAdd(run.slope, b_.CreateMul(of_dim.slope, strides_[d])),
              Shorter(run.remaining, of_dim.remaining)};
     }
+    body(i, offset, run);
+    return b_.CreateAdd(i, run.remaining, "next.run");
+  });
+}
+
+// row_table_[i] = offset of row first + i at `k`.
+void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
+  llvm::SmallVector<llvm::Constant*, kTableLanes> numbers;
+  for (int i = 0; i < kTableLanes; ++i) numbers.push_back(b_.getInt64(i));
+  const auto splat = [&](Value* value) { return b_.CreateVectorSplat(kTableLanes, value); };
+  EmitRuns(first, count, k, [&](Value* i, Value* offset, const Run& run) {
     EmitLoop(b_, I64(0), run.remaining, kTableLanes, "row.entries", [&](Value* j) {
       Value* steps = b_.CreateAdd(splat(j), llvm::ConstantVector::get(numbers));
       Value* entries = b_.CreateAdd(splat(offset), b_.CreateMul(steps, splat(run.slope)), "row.offsets");
-      Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, b_.CreateAdd(i, j), "entry");
-      b_.CreateAlignedStore(entries, entry, llvm::Align(8));  // may write past the run; the next run overwrites it
+      // May write past the run; the next run overwrites it.
+      b_.CreateAlignedStore(entries, Entry(row_table_, b_.CreateAdd(i, j)), llvm::Align(8));
     });
-    return b_.CreateAdd(i, run.remaining, "next.run");
   });
+}
+
+void LhsOperand::EmitVectorTable(Value* first, Value* count, Value* k) {
+  llvm::AllocaInst* number = OpenVariable(b_, I64(0), "vectors");
+  EmitRuns(first, count, k, [&](Value* row, Value* offset, const Run& run) {
+    EmitLoop(b_, I64(0), run.remaining, schedule_.lanes, "row.vector", [&](Value* j) {
+      Value* index = b_.CreateLoad(b_.getInt64Ty(), number);
+      b_.CreateStore(b_.CreateAdd(row, j), Entry(vector_rows_, index));
+      b_.CreateStore(b_.CreateAdd(offset, b_.CreateMul(j, run.slope)), Entry(vector_offsets_, index));
+      b_.CreateStore(b_.CreateAdd(index, I64(1)), number);
+    });
+  });
+  vectors_ = b_.CreateLoad(b_.getInt64Ty(), number, "vectors");
+  b_.CreateStore(count, Entry(vector_rows_, vectors_));
+}
+
+LhsOperand::RowVector LhsOperand::VectorAt(Value* index) {
+  Value* row = b_.CreateLoad(b_.getInt64Ty(), Entry(vector_rows_, index), "vector.row");
+  Value* next = b_.CreateLoad(b_.getInt64Ty(), Entry(vector_rows_, b_.CreateAdd(index, I64(1))), "next.row");
+  Value* rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(next, row), I64(schedule_.lanes));
+  return {row, rows, b_.CreateLoad(b_.getInt64Ty(), Entry(vector_offsets_, index), "vector.offset")};
+}
+
+Value* LhsOperand::DepthOffset(Value* k) {
+  if (!form_.tables) return b_.CreateMul(k, depth_stride_, "depth.offset");
+  return b_.CreateLoad(b_.getInt64Ty(), Entry(depth_table_, k), "depth.offset");
 }
 
 // depth_table_[i] = offset of k + i relative to that of `k`, equal for all rows.
@@ -240,6 +278,7 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     scalars_.SetAxis(c_.k, I64(0));
     row_stride_ = EmitStride(form_.rows);
     depth_stride_ = EmitStride(form_.depth);
+    if (schedule_.tile.rows_in_lanes) return EmitVectorTable(row, rows, k);
     Value* offset = EmitOffset(I64(0), I64(0));
     llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
     base_ = b_.CreateInBoundsGEP(element, frame_.buffers[c_.lhs.ref], offset, "lhs");
@@ -256,7 +295,7 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
       EmitFillStaging(b_, plan_, c_, frame_, scalars_, schedule_.lanes, ranges, {base_, starts_, strides_});
     });
   }
-  EmitRowTable(row, rows, k);
+  schedule_.tile.rows_in_lanes ? EmitVectorTable(row, rows, k) : EmitRowTable(row, rows, k);
   if (depth_blocks_) EmitDepthTable(depth, k);
 }
 

@@ -38,6 +38,13 @@ class LhsOperand {
     llvm::Value* depths;  // likewise
   };
 
+  // Up to schedule.lanes rows of one run (codegen/cpu/gemm/rows_in_lanes.h).
+  struct RowVector {
+    llvm::Value* row;     // the first, counted from the task's first row
+    llvm::Value* rows;    // how many
+    llvm::Value* offset;  // of the first row at the begin of the part, in elements from base()
+  };
+
   // Emits into the entry block, where `b` stands. With `depth_blocks` K runs in parts of tile.depth, else in one part.
   LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const LhsForm& form,
              const Schedule& schedule, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars);
@@ -47,6 +54,12 @@ class LhsOperand {
   void EmitPart(llvm::Value* row, llvm::Value* rows, llvm::Value* k, llvm::Value* depth);
   // Arguments of micro-kernels that begin at row `row` and at `k`, the begin of the part.
   Arguments At(llvm::Value* row, llvm::Value* k);
+  // The vectors of the task's rows, in order; only with ContractionTile::rows_in_lanes, after EmitPart.
+  llvm::Value* vectors() const { return vectors_; }
+  RowVector VectorAt(llvm::Value* index);
+  llvm::Value* base() const { return base_; }
+  // From the begin of the part to step `k` of it, in elements, equal for all rows.
+  llvm::Value* DepthOffset(llvm::Value* k);
   // Address of row `row` at `k`; only without tables. May lie beyond the operand.
   llvm::Value* AddressOf(llvm::Value* row, llvm::Value* k);
 
@@ -61,7 +74,13 @@ class LhsOperand {
     llvm::Value* slope;
     llvm::Value* remaining;
   };
+  void EmitRuns(llvm::Value* first, llvm::Value* count, llvm::Value* k,
+                llvm::function_ref<void(llvm::Value* row, llvm::Value* offset, const Run& run)> body);
   void EmitRowTable(llvm::Value* first, llvm::Value* count, llvm::Value* k);
+  void EmitVectorTable(llvm::Value* first, llvm::Value* count, llvm::Value* k);
+  llvm::Value* Entry(llvm::Value* table, llvm::Value* index) {
+    return b_.CreateInBoundsGEP(b_.getInt64Ty(), table, index, "entry");
+  }
   void EmitDepthTable(llvm::Value* count, llvm::Value* k);
   Run EmitRunOfRows(ExprId id);
   llvm::Value* Shorter(llvm::Value* a, llvm::Value* b);
@@ -85,6 +104,9 @@ class LhsOperand {
   llvm::Value *row_stride_ = nullptr, *depth_stride_ = nullptr;
   llvm::Value *row_table_ = nullptr, *depth_table_ = nullptr;
   llvm::Value* first_row_ = nullptr;  // of the task
+  // Per vector of rows: its first row and its offset. One row more: where the last vector ends.
+  llvm::AllocaInst *vector_rows_ = nullptr, *vector_offsets_ = nullptr;
+  llvm::Value* vectors_ = nullptr;
 };
 
 }  // namespace tailor::gemm

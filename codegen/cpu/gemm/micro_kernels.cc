@@ -9,6 +9,7 @@ namespace tailor::gemm {
 
 std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contraction& contraction,
                                         const Schedule& schedule, const LhsForm& form) {
+  if (schedule.tile.rows_in_lanes) return {};
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange m = range_of(contraction.m), n = range_of(contraction.n), k = range_of(contraction.k);
   MicroKernel kernel{.lanes = schedule.lanes,

@@ -21,7 +21,7 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
       whole_panels_(HasWholePanels(plan, contraction)),
       panel_lanes_(PiecesOf(RangeOfDimSize(plan, plan.axes[contraction.n].dim_size), schedule.lanes) * schedule.lanes),
       register_lanes_(schedule.lanes),
-      most_rows_(WholeLanes(schedule.tile.task_rows)) {
+      most_rows_(WholeLanes(schedule.tile.task_rows) + (schedule.tile.rows_in_lanes ? kPanelColumns : 0)) {
   if (!along_rows_) return;
   llvm::AllocaInst* memory = b_.CreateAlloca(sum_type_, I64(kPanelColumns * most_rows_), "transposed");
   memory->setAlignment(llvm::Align(64));
@@ -46,19 +46,25 @@ void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
 
 // Transposes the sums one panel at a time, then walks each column along its rows.
 void TileEpilogue::EmitAlongRows(const TileSums& tile) {
-  Value* end = b_.CreateAdd(tile.row, tile.rows, "rows.end");
   EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
     EmitTransposed(tile, panel);
-    Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
-    Value* left = b_.CreateSub(columns_, n, "columns.left");
-    Value* columns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, I64(kPanelColumns), nullptr, "columns");
-    EmitLoop(b_, I64(0), columns, 1, "epilogue.column", [&](Value* column) {
-      Value* column_sums = Sum(transposed_, b_.CreateMul(column, I64(most_rows_)));
-      EmitLoop(b_, I64(0), tile.rows, kPanelColumns, "epilogue.row", [&](Value* row) {
-        scalars_.SetAxis(c_.n, b_.CreateAdd(n, column, "n"));
-        Value* m = b_.CreateAdd(tile.row, row, "m");
-        EmitPart({c_.m, kPanelColumns, m, Sum(column_sums, row)}, end, /*whole=*/false);
-      });
+    EmitPanelAlongRows(b_.CreateAdd(tile.panel, panel), tile.row, tile.rows);
+  });
+}
+
+void TileEpilogue::EmitColumns(Value* row, Value* rows) { EmitPanelAlongRows(I64(0), row, rows); }
+
+void TileEpilogue::EmitPanelAlongRows(Value* panel, Value* first, Value* rows) {
+  Value* end = b_.CreateAdd(first, rows, "rows.end");
+  Value* n = b_.CreateMul(panel, I64(kPanelColumns), "n");
+  Value* left = b_.CreateSub(columns_, n, "columns.left");
+  Value* columns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, I64(kPanelColumns), nullptr, "columns");
+  EmitLoop(b_, I64(0), columns, 1, "epilogue.column", [&](Value* column) {
+    Value* column_sums = Sum(transposed_, b_.CreateMul(column, I64(most_rows_)));
+    EmitLoop(b_, I64(0), rows, kPanelColumns, "epilogue.row", [&](Value* row) {
+      scalars_.SetAxis(c_.n, b_.CreateAdd(n, column, "n"));
+      Value* m = b_.CreateAdd(first, row, "m");
+      EmitPart({c_.m, kPanelColumns, m, Sum(column_sums, row)}, end, /*whole=*/false);
     });
   });
 }

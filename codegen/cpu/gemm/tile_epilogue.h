@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 
+#include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -27,10 +28,15 @@ class TileEpilogue {
 
   void Emit(const TileSums& tile);
 
+  // With ContractionTile::rows_in_lanes: the sums of a task, and the epilogue of its `rows` rows from `row` on.
+  ColumnSums sums() const { return {transposed_, most_rows_}; }
+  void EmitColumns(llvm::Value* row, llvm::Value* rows);
+
  private:
   void EmitAlongColumns(const TileSums& tile);
   void EmitAlongRows(const TileSums& tile);
   void EmitTransposed(const TileSums& tile, llvm::Value* panel);
+  void EmitPanelAlongRows(llvm::Value* panel, llvm::Value* row, llvm::Value* rows);
   // A part has `lanes` elements along `lane_axis`, from `first` on.
   struct Part {
     int lane_axis, lanes;
@@ -56,7 +62,7 @@ class TileEpilogue {
   const bool whole_panels_;  // columns are a multiple of 16
   const int panel_lanes_;    // columns of a panel that exist, rounded up to whole registers
   const int register_lanes_;
-  const int64_t most_rows_;            // rows of a tile, rounded up to 16
+  const int64_t most_rows_;            // rows of a tile, rounded up to 16, and a vector more where lanes run past them
   llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums
 };
 

@@ -6,6 +6,7 @@
 #include "codegen/cpu/conv/winograd.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
+#include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_winograd.h"
@@ -107,6 +108,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
   // panel leaves nothing to choose but rows.
   const auto lhs = gemm::FormOfLhs(accesses, c);
+  tile.rows_in_lanes =
+      schedule.lane_axis == c.m && one_panel && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
   tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);

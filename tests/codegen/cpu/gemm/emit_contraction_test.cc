@@ -77,6 +77,39 @@ TEST(EmitContraction, FewColumns) {
   }
 }
 
+// Few columns, operands and results along rows: lanes run along rows.
+TEST(EmitContraction, RowsInLanes) {
+  for (const int64_t n : {1, 3, 6, 8, 12, 13}) {
+    SCOPED_TRACE(n);
+    const MatmulCaseForm form{.batch = {kDynamic},
+                              .rhs_has_batch = {true},
+                              .n = n,
+                              .transpose_lhs = true,
+                              .transpose_out = true,
+                              .epilogue = true};
+    for (const CpuTarget& target : RunnableTargets()) {
+      const Schedule schedule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
+      const int64_t most = schedule.lanes == 16 ? 12 : schedule.lanes == 8 ? 6 : 0;
+      EXPECT_EQ(schedule.tile.rows_in_lanes, n <= most) << target.name;
+    }
+    ExpectRightAtRandomSizes(form, 30);
+  }
+}
+
+TEST(EmitContraction, LongDepthOfRowsInLanes) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    const Matmul matmul({.n = 5, .transpose_lhs = true, .transpose_out = true, .epilogue = true}, target);
+    const int64_t depth = matmul.schedule().tile.depth;
+    for (const int64_t m : {1, 17, 95, 113, 250}) {
+      for (const int64_t k : {depth, depth + 1, 2 * depth + 77}) {
+        const MatmulCaseSize size{.m = m, .n = 5, .k = k};
+        matmul.ExpectRight(size, matmul.Run(size));
+      }
+    }
+  }
+}
+
 TEST(EmitContraction, FewRowsOfLargeWeights) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

@@ -467,6 +467,20 @@ TEST_P(EmitLoopsTest, ConcatReadsOnlySourcesThatALaneWants) {
   EXPECT_TRUE(branches(1, true));
 }
 
+// Not by data: a branch would skip the check of a gather's index, and emit twice what the arms share.
+TEST_P(EmitLoopsTest, SelectsByDataReadBothSources) {
+  const std::string text = Emitted(ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: bool[d0]
+  in b1: f32[d2, d1]
+  in b2: f32[d3, d1]
+  out b3: f32[d0, d1]
+  stage over []
+    b3[a0, a1] = select(b0[a0], b1[a0, a1] if (a0 < d2), b2[a0, a1] if (a0 < d3))
+)"));
+  EXPECT_EQ(text.find("source.then"), std::string::npos) << text;
+}
+
 TEST_P(EmitLoopsTest, ConcatOfThreeParts) {
   for (const int axis : {0, 1}) {
     BUILD_OR_SKIP(ConcatPlan(axis, true));

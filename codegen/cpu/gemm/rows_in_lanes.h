@@ -1,0 +1,58 @@
+// Matmuls of few columns whose results lie along rows, such as convolutions with few output channels or in groups.
+// Lanes run along rows, and the rhs is broadcast: no column of a panel is padding, and sums need no transposition. A
+// vector holds rows of one run: within a run neighbours in m are neighbours in memory (one line of an image).
+//
+// Every element is summed over K ascending in one chain, as in micro-kernels.
+#ifndef TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
+#define TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
+
+#include "codegen/cpu/gemm/lhs_operand.h"
+#include "codegen/ir/emit_target.h"
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/schedule.h"
+
+namespace tailor::gemm {
+
+// Elements between neighbouring rows of a run in the lhs, 1 or 2; 0: vectors of rows cannot be loaded.
+int64_t StepOfRows(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form);
+
+// Whether rows in lanes are faster than panels of columns in lanes. `lanes`: of a register.
+bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form, int lanes);
+
+// The sums of a task: of column n and row r, counted from the task's first, at address[n * stride + r]. A column has
+// room for one vector more than its rows.
+struct ColumnSums {
+  llvm::Value* address;
+  int64_t stride;
+};
+
+class RowsInLanes {
+ public:
+  // Borrows all arguments.
+  RowsInLanes(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const LhsForm& form,
+              const Schedule& schedule, const EmitTarget& target, LhsOperand& lhs);
+
+  // Adds the products of the lhs part that was prepared last, `depth` steps of K, with rhs[depth][16] to the sums; to
+  // zeros if `resume` (i1) is false. `resume` null: always to zeros.
+  void Emit(llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume, const ColumnSums& sums);
+
+ private:
+  using RowVector = LhsOperand::RowVector;
+  void EmitVectors(llvm::ArrayRef<RowVector> parts, llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume,
+                   const ColumnSums& sums);
+  llvm::Value* EmitRows(const RowVector& part, llvm::Value* depth_offset);
+  llvm::Value* SumAddress(const ColumnSums& sums, int column, const RowVector& part);
+
+  llvm::IRBuilderBase& b_;
+  const EmitTarget& target_;
+  LhsOperand& lhs_;
+  const bool staged_;  // memory beyond a run's rows may be read
+  const int columns_;
+  const int lanes_;
+  const int64_t step_;  // StepOfRows
+  llvm::Type* vector_;
+};
+
+}  // namespace tailor::gemm
+
+#endif  // TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_

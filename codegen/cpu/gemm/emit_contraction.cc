@@ -191,7 +191,13 @@ class ContractionEmitter {
       EmitLoop(b_, I64(0), AtLeastOne(AxisDimSize(c_.k)), tile_.depth, "depth",
                [&](Value* k) { EmitUnlessInterrupted(b_, frame_, [&] { body(k); }); });
     };
-    if (!depth_blocks_) {
+    const auto row_vectors = [&](Value* k) {
+      EmitLhsPart(k);
+      EmitRowVectors(k);
+    };
+    if (tile_.rows_in_lanes) {
+      depth_blocks_ ? for_depths(row_vectors) : row_vectors(I64(0));
+    } else if (!depth_blocks_) {
       EmitLhsPart(I64(0));
       for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
     } else if (KeepsAllSums()) {
@@ -233,7 +239,7 @@ class ContractionEmitter {
   // along rows.
   bool KeepsRowSums() const { return depth_blocks_ || AlongRows(); }
   // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups.
-  bool KeepsAllSums() const { return depth_blocks_ && (lhs_form_.tables || tile_.rows_in_lanes); }
+  bool KeepsAllSums() const { return depth_blocks_ && lhs_form_.tables; }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
   // Whether the part of K from `k` on is the last one.
@@ -242,17 +248,19 @@ class ContractionEmitter {
     return b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisDimSize(c_.k), "done");
   }
 
-  // All rows of the task times the only panel, for K from `k` to the end of its part.
+  // All rows of the task times all panels, for K from `k` to the end of its part.
   void EmitRowVectors(Value* k) {
-    Value* rhs = Element(DType::kF32, rhs_.address, b_.CreateMul(k, I64(kPanelColumns)), "rhs.part");
     Value* resume = depth_blocks_ ? b_.CreateICmpNE(k, I64(0), "resume") : nullptr;
-    rows_in_lanes_->Emit(rhs, EmitDepth(k), resume, epilogue_->sums());
-    EmitIf(b_, EmitDone(k), "epilogue", [&] { epilogue_->EmitColumns(task_.first, task_.count); });
+    for (int panel = 0; panel < rows_in_lanes_->panels(); ++panel) {
+      Value* offset = b_.CreateAdd(b_.CreateMul(rhs_.stride, I64(panel)), b_.CreateMul(k, I64(kPanelColumns)));
+      Value* rhs = Element(DType::kF32, rhs_.address, offset, "rhs.part");
+      rows_in_lanes_->Emit(panel, rhs, EmitDepth(k), resume, epilogue_->sums());
+      EmitIf(b_, EmitDone(k), "epilogue", [&] { epilogue_->EmitColumns(panel, task_.first, task_.count); });
+    }
   }
 
   // All row tiles of the task times one group of panels, for K from `k` to the end of its part.
   void EmitRowTiles(Value* group, Value* k) {
-    if (tile_.rows_in_lanes) return EmitRowVectors(k);
     MatmulTile tile;
     tile.panel = groups_.Start(b_, group);
     tile.panels = groups_.Size(b_, group);

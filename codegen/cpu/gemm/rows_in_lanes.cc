@@ -59,6 +59,9 @@ int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id) {
                                                                                              : length;
 }
 
+// Columns whose sums, of two vectors of rows, fit the registers beside the operands: of 32 with 16 lanes, else of 16.
+int MostColumnsAtOnce(int lanes) { return lanes * 3 / 4; }
+
 }  // namespace
 
 int64_t StepOfRows(const KernelPlan& plan, const Contraction& c, const LhsForm& form) {
@@ -78,8 +81,10 @@ bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsFor
   }
   const DimSizeRange columns = RangeOfDimSize(plan, plan.axes[c.n].dim_size);
   if (c.accumulate != DType::kF32 || lanes < 8 || !columns.fixed || StepOfRows(plan, c, form) == 0) return false;
-  // Two vectors of sums per column, and one of each operand, must fit the registers: 32 with 16 lanes, else 16.
-  int64_t most = lanes * 3 / 4;
+  // More columns take several passes, which pays where the transposition of the sums takes long beside the products.
+  constexpr int64_t kTransposedDepth = 64, kMostColumns = 24;
+  const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
+  int64_t most = depth <= kTransposedDepth ? kMostColumns : MostColumnsAtOnce(lanes);
   if (const int64_t run = LengthOfRuns(plan, c.m, c.lhs.args.back()); run > 0) {
     most = most * run / ((run + lanes - 1) / lanes * lanes);  // lanes beyond a run are idle
   }
@@ -97,21 +102,26 @@ RowsInLanes::RowsInLanes(llvm::IRBuilderBase& b, const KernelPlan& plan, const C
       step_(StepOfRows(plan, contraction, form)),
       vector_(llvm::FixedVectorType::get(b.getFloatTy(), schedule.lanes)) {}
 
-void RowsInLanes::Emit(Value* rhs, Value* depth, Value* resume, const ColumnSums& sums) {
+void RowsInLanes::Emit(int panel, Value* rhs, Value* depth, Value* resume, const ColumnSums& sums) {
+  const int columns = std::min(columns_ - panel * kPanelColumns, kPanelColumns);
+  const int most = MostColumnsAtOnce(lanes_), passes = (columns + most - 1) / most;
   Value* last = b_.CreateSub(lhs_.vectors(), b_.getInt64(1), "last.vector");
   EmitLoop(b_, b_.getInt64(0), lhs_.vectors(), 2, "vectors", [&](Value* first) {
     Value* second = b_.CreateAdd(first, b_.getInt64(1));
     // Of an odd number the last vector is computed twice.
     second = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, second, last, nullptr, "second");
-    EmitVectors({lhs_.VectorAt(first), lhs_.VectorAt(second)}, rhs, depth, resume, sums);
+    const RowVector parts[] = {lhs_.VectorAt(first), lhs_.VectorAt(second)};
+    for (int pass = 0; pass < passes; ++pass) {
+      EmitVectors(parts, {columns * pass / passes, columns * (pass + 1) / passes}, rhs, depth, resume, sums);
+    }
   });
 }
 
-void RowsInLanes::EmitVectors(llvm::ArrayRef<RowVector> parts, Value* rhs, Value* depth, Value* resume,
+void RowsInLanes::EmitVectors(llvm::ArrayRef<RowVector> parts, Columns columns, Value* rhs, Value* depth, Value* resume,
                               const ColumnSums& sums) {
   const llvm::Align align(sizeof(float));
   std::vector<llvm::AllocaInst*> variables;  // by column, then by part
-  for (int n = 0; n < columns_; ++n) {
+  for (int n = columns.first; n < columns.end; ++n) {
     for (const RowVector& part : parts) {
       Value* sum = llvm::Constant::getNullValue(vector_);
       if (resume != nullptr) {
@@ -126,11 +136,11 @@ void RowsInLanes::EmitVectors(llvm::ArrayRef<RowVector> parts, Value* rhs, Value
     std::vector<Value*> rows;
     for (const RowVector& part : parts) rows.push_back(EmitRows(part, depth_offset));
     Value* factors = b_.CreateInBoundsGEP(b_.getFloatTy(), rhs, b_.CreateMul(k, b_.getInt64(kPanelColumns)));
-    for (int n = 0; n < columns_; ++n) {
+    for (int n = columns.first; n < columns.end; ++n) {
       Value* factor = b_.CreateAlignedLoad(b_.getFloatTy(), b_.CreateConstGEP1_64(b_.getFloatTy(), factors, n), align);
       factor = b_.CreateVectorSplat(lanes_, factor, "factor");
       for (size_t p = 0; p < parts.size(); ++p) {
-        llvm::AllocaInst* variable = variables[n * parts.size() + p];
+        llvm::AllocaInst* variable = variables[(n - columns.first) * parts.size() + p];
         Value* sum = b_.CreateLoad(vector_, variable, "sum");
         sum = target_.fma ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {rows[p], factor, sum})
                           : b_.CreateFAdd(sum, b_.CreateFMul(rows[p], factor));
@@ -139,8 +149,8 @@ void RowsInLanes::EmitVectors(llvm::ArrayRef<RowVector> parts, Value* rhs, Value
     }
   });
   for (size_t p = 0; p < parts.size(); ++p) {  // in order: a vector's idle lanes are rows of the next one
-    for (int n = 0; n < columns_; ++n) {
-      Value* sum = b_.CreateLoad(vector_, variables[n * parts.size() + p], "sum");
+    for (int n = columns.first; n < columns.end; ++n) {
+      Value* sum = b_.CreateLoad(vector_, variables[(n - columns.first) * parts.size() + p], "sum");
       Value* address = SumAddress(sums, n, parts[p]);
       if (resume == nullptr) {
         b_.CreateAlignedStore(sum, address, align);

@@ -6,6 +6,7 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
 #define TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
 
+#include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/ir/emit_target.h"
 #include "codegen/plan/contraction.h"
@@ -19,8 +20,8 @@ int64_t StepOfRows(const KernelPlan& plan, const Contraction& contraction, const
 // Whether rows in lanes are faster than panels of columns in lanes. `lanes`: of a register.
 bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form, int lanes);
 
-// The sums of a task: of column n and row r, counted from the task's first, at address[n * stride + r]. A column has
-// room for one vector more than its rows.
+// The sums of a task and a panel: of the panel's column n and row r, counted from the task's first, at address[n *
+// stride + r]. A column has room for one vector more than its rows.
 struct ColumnSums {
   llvm::Value* address;
   int64_t stride;
@@ -32,14 +33,19 @@ class RowsInLanes {
   RowsInLanes(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const LhsForm& form,
               const Schedule& schedule, const EmitTarget& target, LhsOperand& lhs);
 
-  // Adds the products of the lhs part that was prepared last, `depth` steps of K, with rhs[depth][16] to the sums; to
-  // zeros if `resume` (i1) is false. `resume` null: always to zeros.
-  void Emit(llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume, const ColumnSums& sums);
+  // Panels of the rhs, a known number.
+  int panels() const { return static_cast<int>((columns_ + kPanelColumns - 1) / kPanelColumns); }
+  // Adds the products of the lhs part that was prepared last, `depth` steps of K, with panel `panel` of the rhs,
+  // rhs[depth][16], to the sums of its columns; to zeros if `resume` (i1) is false. `resume` null: always to zeros.
+  void Emit(int panel, llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume, const ColumnSums& sums);
 
  private:
   using RowVector = LhsOperand::RowVector;
-  void EmitVectors(llvm::ArrayRef<RowVector> parts, llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume,
-                   const ColumnSums& sums);
+  struct Columns {
+    int first, end;  // within the panel
+  };
+  void EmitVectors(llvm::ArrayRef<RowVector> parts, Columns columns, llvm::Value* rhs, llvm::Value* depth,
+                   llvm::Value* resume, const ColumnSums& sums);
   llvm::Value* EmitRows(const RowVector& part, llvm::Value* depth_offset);
   llvm::Value* SumAddress(const ColumnSums& sums, int column, const RowVector& part);
 

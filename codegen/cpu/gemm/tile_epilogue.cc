@@ -52,7 +52,7 @@ void TileEpilogue::EmitAlongRows(const TileSums& tile) {
   });
 }
 
-void TileEpilogue::EmitColumns(Value* row, Value* rows) { EmitPanelAlongRows(I64(0), row, rows); }
+void TileEpilogue::EmitColumns(int panel, Value* row, Value* rows) { EmitPanelAlongRows(I64(panel), row, rows); }
 
 void TileEpilogue::EmitPanelAlongRows(Value* panel, Value* first, Value* rows) {
   Value* end = b_.CreateAdd(first, rows, "rows.end");

@@ -28,9 +28,10 @@ class TileEpilogue {
 
   void Emit(const TileSums& tile);
 
-  // With ContractionTile::rows_in_lanes: the sums of a task, and the epilogue of its `rows` rows from `row` on.
+  // With ContractionTile::rows_in_lanes: the sums of a task and a panel, and the epilogue of the task's `rows` rows
+  // from `row` on.
   ColumnSums sums() const { return {transposed_, most_rows_}; }
-  void EmitColumns(llvm::Value* row, llvm::Value* rows);
+  void EmitColumns(int panel, llvm::Value* row, llvm::Value* rows);
 
  private:
   void EmitAlongColumns(const TileSums& tile);

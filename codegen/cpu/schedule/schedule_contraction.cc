@@ -109,7 +109,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   // panel leaves nothing to choose but rows.
   const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.rows_in_lanes =
-      schedule.lane_axis == c.m && one_panel && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
+      schedule.lane_axis == c.m && !in_chain && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
   tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);

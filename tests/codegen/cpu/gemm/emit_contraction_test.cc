@@ -96,6 +96,19 @@ TEST(EmitContraction, RowsInLanes) {
   }
 }
 
+// Where K is short, more columns take several passes.
+TEST(EmitContraction, ManyColumnsOfRowsInLanes) {
+  for (const int64_t n : {13, 16, 20, 24, 25}) {
+    SCOPED_TRACE(n);
+    const MatmulCaseForm form{.n = n, .k = 27, .transpose_lhs = true, .transpose_out = true, .epilogue = true};
+    for (const CpuTarget& target : RunnableTargets()) {
+      const Schedule schedule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
+      EXPECT_EQ(schedule.tile.rows_in_lanes, n <= 24 && schedule.lanes >= 8) << target.name;
+    }
+    ExpectRightAtRandomSizes(form, 20);
+  }
+}
+
 TEST(EmitContraction, LongDepthOfRowsInLanes) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

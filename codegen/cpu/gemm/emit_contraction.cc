@@ -48,13 +48,13 @@ class ContractionEmitter {
   absl::Status Prepare() {
     TAILOR_ASSIGN_OR_RETURN(lhs_form_, FormOfLhs(plan_, c_));
     micro_kernels_ = MicroKernelsOf(plan_, c_, schedule_, lhs_form_);
-    for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
-    if (tile_.rows_in_lanes) {
-      if (!TakesRowsInLanes(plan_, c_, lhs_form_, schedule_.lanes)) {
-        return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": rows cannot be in lanes"));
-      }
-    } else if (KeepsRowSums()) {
+    if (tile_.rows_in_lanes) {  // the sums are the epilogue's
+      if (TakesRowsInLanes(plan_, c_, lhs_form_, schedule_.lanes)) return absl::OkStatus();
+      return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": rows cannot be in lanes"));
+    }
+    for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);
+    if (KeepsRowSums()) {
       KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : tile_.panels);
       for (const MatmulTiling& tiling : tile_.tilings) KeepSums(tiling.task_rows, tiling.panels);
     }
@@ -71,7 +71,7 @@ class ContractionEmitter {
     tile_memory_ = tile;
     lhs_.emplace(b_, plan_, c_, lhs_form_, schedule_, depth_blocks_, frame_, *scalars_);
     epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
-    if (tile_.rows_in_lanes) rows_in_lanes_.emplace(b_, plan_, c_, lhs_form_, schedule_, target_, *lhs_);
+    if (tile_.rows_in_lanes) rows_in_lanes_.emplace(b_, plan_, c_, lhs_form_, schedule_, *lhs_);
     Value* own_prefetch_distance = EmitTilings();
     fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_,
                      own_prefetch_distance);
@@ -250,7 +250,7 @@ class ContractionEmitter {
 
   // All rows of the task times all panels, for K from `k` to the end of its part.
   void EmitRowVectors(Value* k) {
-    Value* resume = depth_blocks_ ? b_.CreateICmpNE(k, I64(0), "resume") : nullptr;
+    Value* resume = b_.CreateICmpNE(k, I64(0), "resume");
     for (int panel = 0; panel < rows_in_lanes_->panels(); ++panel) {
       Value* offset = b_.CreateAdd(b_.CreateMul(rhs_.stride, I64(panel)), b_.CreateMul(k, I64(kPanelColumns)));
       Value* rhs = Element(DType::kF32, rhs_.address, offset, "rhs.part");

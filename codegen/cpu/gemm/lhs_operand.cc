@@ -112,8 +112,8 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
       base_(contraction.fill >= 0 ? frame.scratch : frame.buffers[contraction.lhs.ref]) {
   EmitStrides();
   if (schedule.tile.rows_in_lanes) {
-    vector_rows_ = Table(schedule.tile.task_rows + 1, "vector.rows");
-    vector_offsets_ = Table(schedule.tile.task_rows, "vector.offsets");
+    vector_rows_ = Table(schedule.tile.task_rows + 2, "vector.rows");
+    vector_offsets_ = Table(schedule.tile.task_rows + 1, "vector.offsets");
   }
   if (!form_.tables) return;
   if (!schedule.tile.rows_in_lanes) row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
@@ -248,18 +248,8 @@ void LhsOperand::EmitVectorTable(Value* first, Value* count, Value* k) {
   });
   vectors_ = b_.CreateLoad(b_.getInt64Ty(), number, "vectors");
   b_.CreateStore(count, Entry(vector_rows_, vectors_));
-}
-
-LhsOperand::RowVector LhsOperand::VectorAt(Value* index) {
-  Value* row = b_.CreateLoad(b_.getInt64Ty(), Entry(vector_rows_, index), "vector.row");
-  Value* next = b_.CreateLoad(b_.getInt64Ty(), Entry(vector_rows_, b_.CreateAdd(index, I64(1))), "next.row");
-  Value* rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(next, row), I64(schedule_.lanes));
-  return {row, rows, b_.CreateLoad(b_.getInt64Ty(), Entry(vector_offsets_, index), "vector.offset")};
-}
-
-Value* LhsOperand::DepthOffset(Value* k) {
-  if (!form_.tables) return b_.CreateMul(k, depth_stride_, "depth.offset");
-  return b_.CreateLoad(b_.getInt64Ty(), Entry(depth_table_, k), "depth.offset");
+  b_.CreateStore(count, Entry(vector_rows_, b_.CreateAdd(vectors_, I64(1))));
+  b_.CreateStore(I64(0), Entry(vector_offsets_, vectors_));
 }
 
 // depth_table_[i] = offset of k + i relative to that of `k`, equal for all rows.

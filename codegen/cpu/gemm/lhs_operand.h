@@ -38,11 +38,11 @@ class LhsOperand {
     llvm::Value* depths;  // likewise
   };
 
-  // Up to schedule.lanes rows of one run (codegen/cpu/gemm/rows_in_lanes.h).
-  struct RowVector {
-    llvm::Value* row;     // the first, counted from the task's first row
-    llvm::Value* rows;    // how many
-    llvm::Value* offset;  // of the first row at the begin of the part, in elements from base()
+  // Vectors of up to schedule.lanes rows of one run (codegen/cpu/gemm/rows_in_lanes.h), as arrays of i64. After the
+  // last one follows one without rows.
+  struct RowVectors {
+    llvm::Value* rows;     // the first row of each, counted from the task's first
+    llvm::Value* offsets;  // of the first row at the begin of the part, in elements from base()
   };
 
   // Emits into the entry block, where `b` stands. With `depth_blocks` K runs in parts of tile.depth, else in one part.
@@ -56,10 +56,10 @@ class LhsOperand {
   Arguments At(llvm::Value* row, llvm::Value* k);
   // The vectors of the task's rows, in order; only with ContractionTile::rows_in_lanes, after EmitPart.
   llvm::Value* vectors() const { return vectors_; }
-  RowVector VectorAt(llvm::Value* index);
+  RowVectors VectorsFrom(llvm::Value* index) { return {Entry(vector_rows_, index), Entry(vector_offsets_, index)}; }
   llvm::Value* base() const { return base_; }
-  // From the begin of the part to step `k` of it, in elements, equal for all rows.
-  llvm::Value* DepthOffset(llvm::Value* k);
+  // Arguments::depths.
+  llvm::Value* depths() const { return form_.tables ? depth_table_ : depth_stride_; }
   // Address of row `row` at `k`; only without tables. May lie beyond the operand.
   llvm::Value* AddressOf(llvm::Value* row, llvm::Value* k);
 
@@ -104,7 +104,6 @@ class LhsOperand {
   llvm::Value *row_stride_ = nullptr, *depth_stride_ = nullptr;
   llvm::Value *row_table_ = nullptr, *depth_table_ = nullptr;
   llvm::Value* first_row_ = nullptr;  // of the task
-  // Per vector of rows: its first row and its offset. One row more: where the last vector ends.
   llvm::AllocaInst *vector_rows_ = nullptr, *vector_offsets_ = nullptr;
   llvm::Value* vectors_ = nullptr;
 };

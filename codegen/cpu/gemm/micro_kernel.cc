@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -37,7 +38,7 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
 void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
-                                kernel.tables ? "row_offsets" : "row_stride",
+                                kernel.tables || kernel.row_step > 0 ? "row_offsets" : "row_stride",
                                 kernel.tables ? "depth_offsets" : "depth_stride",
                                 "rhs",
                                 "panel_stride",
@@ -365,6 +366,11 @@ class MicroKernelEmitter {
 }  // namespace
 
 std::string NameOf(const MicroKernel& kernel) {
+  if (kernel.row_step > 0) {
+    return absl::StrCat("micro_", NameOf(kernel.accumulate), "_rows_", kernel.lanes, "x2x", kernel.columns,
+                        kernel.tables ? "_tables" : "", kernel.row_step > 1 ? "_step2" : "",
+                        kernel.masks_rows ? "_masked" : "");
+  }
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
                                   "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
   if (kernel.columns < kPanelColumns) absl::StrAppend(&name, "_", kernel.columns, "_columns");
@@ -385,7 +391,8 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   llvm::Type* place = kernel.tables ? ptr : i64;
-  llvm::Type* parameters[] = {ptr, place, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
+  llvm::Type* row = kernel.row_step > 0 ? ptr : place;
+  llvm::Type* parameters[] = {ptr, row, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
@@ -396,7 +403,9 @@ void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::
   llvm::Function* function = DeclareMicroKernel(kernel, module);
   SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target), *function);
   const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
-  if (tiles) {
+  if (kernel.row_step > 0) {
+    EmitRowVectorKernel(kernel, target, function);
+  } else if (tiles) {
     EmitTileKernel(kernel, function);
   } else {
     MicroKernelEmitter(kernel, target, function).Emit();

@@ -1,5 +1,6 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
+#include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/plan/plan_queries.h"
@@ -9,7 +10,7 @@ namespace tailor::gemm {
 
 std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contraction& contraction,
                                         const Schedule& schedule, const LhsForm& form) {
-  if (schedule.tile.rows_in_lanes) return {};
+  if (schedule.tile.rows_in_lanes) return RowVectorKernels(plan, contraction, schedule, form);
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange m = range_of(contraction.m), n = range_of(contraction.n), k = range_of(contraction.k);
   MicroKernel kernel{.lanes = schedule.lanes,

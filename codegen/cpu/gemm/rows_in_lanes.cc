@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/contract/panels.h"
+#include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
 
@@ -45,22 +45,51 @@ std::optional<int64_t> StepInRun(const KernelPlan& plan, int m, ExprId id) {
   }
 }
 
-// The known length of runs: the least divisor of a remainder of m; 0 if it is not known.
+// The known length of runs: the least known divisor of a remainder of m; 0 if there is none.
 int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id) {
   const Expr& e = plan.exprs[id];
   int64_t length = 0;
-  for (ExprId arg : e.args) {
-    const int64_t of_arg = LengthOfRuns(plan, m, arg);
-    if (of_arg > 0) length = length == 0 ? of_arg : std::min(length, of_arg);
+  const auto ends_at = [&](int64_t size) {
+    length = length == 0 || size == 0 ? length + size : std::min(length, size);
+  };
+  for (ExprId arg : e.args) ends_at(LengthOfRuns(plan, m, arg));
+  if (e.kind == ExprKind::kIndexMod && DependsOn(plan, e.args[0], m)) {
+    const Expr& divisor = plan.exprs[e.args[1]];
+    if (divisor.kind == ExprKind::kDimSize && divisor.dim_size.is_constant()) ends_at(divisor.dim_size.constant);
   }
-  if (e.kind != ExprKind::kIndexMod || !DependsOn(plan, e.args[0], m)) return length;
-  const Expr& divisor = plan.exprs[e.args[1]];
-  return length == 0 && divisor.kind == ExprKind::kDimSize && divisor.dim_size.is_constant() ? divisor.dim_size.constant
-                                                                                             : length;
+  return length;
 }
 
-// Columns whose sums, of two vectors of rows, fit the registers beside the operands: of 32 with 16 lanes, else of 16.
-int MostColumnsAtOnce(int lanes) { return lanes * 3 / 4; }
+int KnownColumns(const KernelPlan& plan, const Contraction& c) {
+  return static_cast<int>(RangeOfDimSize(plan, plan.axes[c.n].dim_size).max);
+}
+
+// The micro-kernels but for their columns. Rows in memory end where the tensor may end, and rows of which a part of K
+// is summed must not be overwritten.
+MicroKernel RowVectorKernelOf(const KernelPlan& plan, const Contraction& c, const Schedule& schedule,
+                              const LhsForm& form) {
+  const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
+  return {.rows = 2 * schedule.lanes,
+          .lanes = schedule.lanes,
+          .tables = form.tables,
+          .row_step = static_cast<int>(StepOfRows(plan, c, form)),
+          .masks_rows = c.fill < 0 || depth > schedule.tile.depth};
+}
+
+struct Pass {
+  int first, columns;  // within the panel
+};
+
+std::vector<Pass> PassesOf(const MicroKernel& kernel, int columns, int panel) {
+  const int count = std::min(columns - panel * kPanelColumns, kPanelColumns);
+  const int most = MostColumnsOfRowVectors(kernel.lanes, kernel.masks_rows), passes = (count + most - 1) / most;
+  std::vector<Pass> all;
+  for (int i = 0; i < passes; ++i) {
+    const int first = count * i / passes;
+    all.push_back({first, count * (i + 1) / passes - first});
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -84,102 +113,49 @@ bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsFor
   // More columns take several passes, which pays where the transposition of the sums takes long beside the products.
   constexpr int64_t kTransposedDepth = 64, kMostColumns = 24;
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
-  int64_t most = depth <= kTransposedDepth ? kMostColumns : MostColumnsAtOnce(lanes);
+  int64_t most = depth <= kTransposedDepth ? kMostColumns : MostColumnsOfRowVectors(lanes, false);
   if (const int64_t run = LengthOfRuns(plan, c.m, c.lhs.args.back()); run > 0) {
     most = most * run / ((run + lanes - 1) / lanes * lanes);  // lanes beyond a run are idle
   }
   return columns.max >= 1 && columns.max <= most;
 }
 
+std::vector<MicroKernel> RowVectorKernels(const KernelPlan& plan, const Contraction& c, const Schedule& schedule,
+                                          const LhsForm& form) {
+  MicroKernel kernel = RowVectorKernelOf(plan, c, schedule, form);
+  const int columns = KnownColumns(plan, c);
+  std::vector<MicroKernel> kernels;
+  for (int panel = 0; panel * kPanelColumns < columns; ++panel) {
+    for (const Pass& pass : PassesOf(kernel, columns, panel)) {
+      kernel.columns = pass.columns;
+      kernels.push_back(kernel);
+    }
+  }
+  return kernels;
+}
+
 RowsInLanes::RowsInLanes(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
-                         const LhsForm& form, const Schedule& schedule, const EmitTarget& target, LhsOperand& lhs)
+                         const LhsForm& form, const Schedule& schedule, LhsOperand& lhs)
     : b_(b),
-      target_(target),
       lhs_(lhs),
-      staged_(contraction.fill >= 0),
-      columns_(static_cast<int>(RangeOfDimSize(plan, plan.axes[contraction.n].dim_size).max)),
-      lanes_(schedule.lanes),
-      step_(StepOfRows(plan, contraction, form)),
-      vector_(llvm::FixedVectorType::get(b.getFloatTy(), schedule.lanes)) {}
+      columns_(KnownColumns(plan, contraction)),
+      kernel_(RowVectorKernelOf(plan, contraction, schedule, form)) {}
 
 void RowsInLanes::Emit(int panel, Value* rhs, Value* depth, Value* resume, const ColumnSums& sums) {
-  const int columns = std::min(columns_ - panel * kPanelColumns, kPanelColumns);
-  const int most = MostColumnsAtOnce(lanes_), passes = (columns + most - 1) / most;
-  Value* last = b_.CreateSub(lhs_.vectors(), b_.getInt64(1), "last.vector");
-  EmitLoop(b_, b_.getInt64(0), lhs_.vectors(), 2, "vectors", [&](Value* first) {
-    Value* second = b_.CreateAdd(first, b_.getInt64(1));
-    // Of an odd number the last vector is computed twice.
-    second = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, second, last, nullptr, "second");
-    const RowVector parts[] = {lhs_.VectorAt(first), lhs_.VectorAt(second)};
-    for (int pass = 0; pass < passes; ++pass) {
-      EmitVectors(parts, {columns * pass / passes, columns * (pass + 1) / passes}, rhs, depth, resume, sums);
+  llvm::Module& module = *b_.GetInsertBlock()->getModule();
+  Value* none = b_.getInt64(0);
+  EmitLoop(b_, none, lhs_.vectors(), 2, "vectors", [&](Value* first) {
+    const LhsOperand::RowVectors rows = lhs_.VectorsFrom(first);
+    for (const Pass& pass : PassesOf(kernel_, columns_, panel)) {
+      MicroKernel kernel = kernel_;
+      kernel.columns = pass.columns;
+      Value* factors = b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), rhs, pass.first);
+      Value* of_pass = b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), sums.address, pass.first * sums.stride);
+      b_.CreateCall(DeclareMicroKernel(kernel, module),
+                    {lhs_.base(), rows.offsets, lhs_.depths(), factors, b_.getInt64(sums.stride), depth, of_pass,
+                     resume, rows.rows, none, none});
     }
   });
-}
-
-void RowsInLanes::EmitVectors(llvm::ArrayRef<RowVector> parts, Columns columns, Value* rhs, Value* depth, Value* resume,
-                              const ColumnSums& sums) {
-  const llvm::Align align(sizeof(float));
-  std::vector<llvm::AllocaInst*> variables;  // by column, then by part
-  for (int n = columns.first; n < columns.end; ++n) {
-    for (const RowVector& part : parts) {
-      Value* sum = llvm::Constant::getNullValue(vector_);
-      if (resume != nullptr) {
-        Value* before = b_.CreateAlignedLoad(vector_, SumAddress(sums, n, part), align, "sum.before");
-        sum = b_.CreateSelect(resume, before, sum);
-      }
-      variables.push_back(OpenVariable(b_, sum, "sum"));
-    }
-  }
-  EmitLoop(b_, b_.getInt64(0), depth, 1, "k", [&](Value* k) {
-    Value* depth_offset = lhs_.DepthOffset(k);
-    std::vector<Value*> rows;
-    for (const RowVector& part : parts) rows.push_back(EmitRows(part, depth_offset));
-    Value* factors = b_.CreateInBoundsGEP(b_.getFloatTy(), rhs, b_.CreateMul(k, b_.getInt64(kPanelColumns)));
-    for (int n = columns.first; n < columns.end; ++n) {
-      Value* factor = b_.CreateAlignedLoad(b_.getFloatTy(), b_.CreateConstGEP1_64(b_.getFloatTy(), factors, n), align);
-      factor = b_.CreateVectorSplat(lanes_, factor, "factor");
-      for (size_t p = 0; p < parts.size(); ++p) {
-        llvm::AllocaInst* variable = variables[(n - columns.first) * parts.size() + p];
-        Value* sum = b_.CreateLoad(vector_, variable, "sum");
-        sum = target_.fma ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {rows[p], factor, sum})
-                          : b_.CreateFAdd(sum, b_.CreateFMul(rows[p], factor));
-        b_.CreateStore(sum, variable);
-      }
-    }
-  });
-  for (size_t p = 0; p < parts.size(); ++p) {  // in order: a vector's idle lanes are rows of the next one
-    for (int n = columns.first; n < columns.end; ++n) {
-      Value* sum = b_.CreateLoad(vector_, variables[(n - columns.first) * parts.size() + p], "sum");
-      Value* address = SumAddress(sums, n, parts[p]);
-      if (resume == nullptr) {
-        b_.CreateAlignedStore(sum, address, align);
-      } else {  // the next rows' sums of earlier parts of K are kept
-        b_.CreateMaskedStore(sum, address, align, EmitFirstLanes(b_, lanes_, parts[p].rows));
-      }
-    }
-  }
-}
-
-Value* RowsInLanes::EmitRows(const RowVector& part, Value* depth_offset) {
-  const llvm::Align align(sizeof(float));
-  Value* address =
-      b_.CreateGEP(b_.getFloatTy(), lhs_.base(), b_.CreateAdd(part.offset, depth_offset, "offset"), "rows");
-  if (!staged_) {
-    return b_.CreateMaskedLoad(vector_, address, align, EmitFirstLanes(b_, lanes_, part.rows),
-                               llvm::Constant::getNullValue(vector_), "rows");
-  }
-  Value* low = b_.CreateAlignedLoad(vector_, address, align, "rows");
-  if (step_ == 1) return low;
-  Value* high = b_.CreateAlignedLoad(vector_, b_.CreateConstGEP1_64(b_.getFloatTy(), address, lanes_), align);
-  llvm::SmallVector<int, kPanelColumns> even;
-  for (int lane = 0; lane < lanes_; ++lane) even.push_back(2 * lane);
-  return b_.CreateShuffleVector(low, high, even, "rows.even");
-}
-
-Value* RowsInLanes::SumAddress(const ColumnSums& sums, int column, const RowVector& part) {
-  Value* offset = b_.CreateAdd(part.row, b_.getInt64(column * sums.stride));
-  return b_.CreateInBoundsGEP(b_.getFloatTy(), sums.address, offset, "sum.address");
 }
 
 }  // namespace tailor::gemm

@@ -6,9 +6,11 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
 #define TAILOR_CODEGEN_CPU_GEMM_ROWS_IN_LANES_H_
 
+#include <vector>
+
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
-#include "codegen/ir/emit_target.h"
+#include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 
@@ -27,36 +29,27 @@ struct ColumnSums {
   int64_t stride;
 };
 
+// The micro-kernels of a contraction with rows in lanes (ContractionTile::rows_in_lanes).
+std::vector<MicroKernel> RowVectorKernels(const KernelPlan& plan, const Contraction& contraction,
+                                          const Schedule& schedule, const LhsForm& form);
+
 class RowsInLanes {
  public:
   // Borrows all arguments.
   RowsInLanes(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const LhsForm& form,
-              const Schedule& schedule, const EmitTarget& target, LhsOperand& lhs);
+              const Schedule& schedule, LhsOperand& lhs);
 
   // Panels of the rhs, a known number.
   int panels() const { return static_cast<int>((columns_ + kPanelColumns - 1) / kPanelColumns); }
   // Adds the products of the lhs part that was prepared last, `depth` steps of K, with panel `panel` of the rhs,
-  // rhs[depth][16], to the sums of its columns; to zeros if `resume` (i1) is false. `resume` null: always to zeros.
+  // rhs[depth][16], to the sums of its columns; to zeros if `resume` (i1) is false.
   void Emit(int panel, llvm::Value* rhs, llvm::Value* depth, llvm::Value* resume, const ColumnSums& sums);
 
  private:
-  using RowVector = LhsOperand::RowVector;
-  struct Columns {
-    int first, end;  // within the panel
-  };
-  void EmitVectors(llvm::ArrayRef<RowVector> parts, Columns columns, llvm::Value* rhs, llvm::Value* depth,
-                   llvm::Value* resume, const ColumnSums& sums);
-  llvm::Value* EmitRows(const RowVector& part, llvm::Value* depth_offset);
-  llvm::Value* SumAddress(const ColumnSums& sums, int column, const RowVector& part);
-
   llvm::IRBuilderBase& b_;
-  const EmitTarget& target_;
   LhsOperand& lhs_;
-  const bool staged_;  // memory beyond a run's rows may be read
   const int columns_;
-  const int lanes_;
-  const int64_t step_;  // StepOfRows
-  llvm::Type* vector_;
+  const MicroKernel kernel_;  // but for its columns
 };
 
 }  // namespace tailor::gemm

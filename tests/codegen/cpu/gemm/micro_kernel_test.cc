@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -128,6 +129,29 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
         const std::vector<std::string> loop = DepthLoop(kernel, target, add);
         EXPECT_EQ(Count(loop, add), steps * sums);
         EXPECT_EQ(Count(loop, "prefetcht0"), kernel.fetch_ahead && steps == 1 ? kernel.panels : 0);
+        ExpectOnlyAddressesOnStack(loop);
+      }
+    }
+  }
+}
+
+TEST(MicroKernel, DepthLoopOfRowVectorsKeepsItsSumsInRegisters) {
+  for (const CpuTarget& target : CpuLevels()) {
+    const int lanes = target.traits.vector_bytes / static_cast<int>(sizeof(float));
+    if (lanes < 8) continue;
+    for (const bool staged : {true, false}) {
+      for (const int step : {1, 2}) {
+        if (step == 2 && !staged) continue;
+        SCOPED_TRACE(testing::Message() << target.name << " staged " << staged << " step " << step);
+        const int columns = MostColumnsOfRowVectors(lanes, !staged);
+        const std::vector<std::string> loop = DepthLoop({.rows = 2 * lanes,
+                                                         .lanes = lanes,
+                                                         .columns = columns,
+                                                         .tables = staged,
+                                                         .row_step = step,
+                                                         .masks_rows = !staged},
+                                                        target, "vfmadd");
+        EXPECT_EQ(Count(loop, "vfmadd"), 2 * columns);
         ExpectOnlyAddressesOnStack(loop);
       }
     }

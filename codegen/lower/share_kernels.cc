@@ -196,10 +196,14 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
   std::string classes;
   std::optional<Contraction> matmul;
   if (plan.IsContraction()) matmul = ContractionOf(plan);
+  const bool few_columns = matmul && MaxOf(plan, plan.axes[matmul->n].dim_size) <= kMostRowVectorColumns;
   for (const Parameter& parameter : parameters) {
     if (matmul && parameter.axis == matmul->k) {
       const bool several_blocks = parameter.size > kDepthBytes / SizeOf(matmul->accumulate);
       absl::StrAppend(&classes, parameter.size <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
+      if (few_columns && parameter.size <= kTransposedDepth) classes += "transposed ";
+    } else if (few_columns && parameter.axis == matmul->n) {
+      absl::StrAppend(&classes, parameter.size, " ");
     } else if (parameter.axis >= 0) {
       absl::StrAppend(&classes, parameter.size % kLeast == 0 ? "whole " : "any ");
     }

@@ -45,10 +45,12 @@ struct DimSizeRange {
 };
 DimSizeRange RangeOfDimSize(const KernelPlan& plan, const DimSize& dim_size);
 // Thresholds of CPU schedules. Kernels on different sides of one are not merged (codegen/lower/share_kernels.h).
-inline constexpr int64_t kSmallRhsBytes = 1 << 16;  // smaller rhs are not prefetched
-inline constexpr int64_t kLargeRhsBytes = 1 << 20;  // rhs from this size on take tall tiles
-inline constexpr int64_t kShortDepth = 640;         // up to this K, results stored along rows have more rows per task
-inline constexpr int64_t kDepthBytes = 4096;        // K block: as many steps as accumulators in these bytes
+inline constexpr int64_t kSmallRhsBytes = 1 << 16;    // smaller rhs are not prefetched
+inline constexpr int64_t kLargeRhsBytes = 1 << 20;    // rhs from this size on take tall tiles
+inline constexpr int64_t kShortDepth = 640;           // up to this K, results stored along rows have more rows per task
+inline constexpr int64_t kTransposedDepth = 64;       // up to this K, transposing sums takes long beside summing
+inline constexpr int64_t kMostRowVectorColumns = 24;  // up to this N, lanes may run along rows
+inline constexpr int64_t kDepthBytes = 4096;          // K block: as many steps as accumulators in these bytes
 
 // Whether the number of result columns is always a multiple of the panel width.
 bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction);

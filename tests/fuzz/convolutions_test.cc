@@ -65,6 +65,7 @@ TEST(Convolutions, OfFewChannels) {
   ExpectRight({"N, 6, H, 21", {10, 3, 3, 5}, {.strides = {1, 2}, .low = {1, 2}, .high = {1, 2}}, 2});
   ExpectRight(
       {"N, 4, 7, 7", {12, 1, 3, 3}, {.strides = {2, 1}, .dilations = {1, 2}, .low = {1, 2}, .high = {1, 2}}, 4});
+  ExpectRight({"N, 3, H, 40", {24, 3, 3, 3}, {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}}});  // in passes
 }
 
 TEST(Convolutions, InPlace) {

@@ -50,7 +50,9 @@ class ContractionEmitter {
     micro_kernels_ = MicroKernelsOf(plan_, c_, schedule_, lhs_form_);
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     if (tile_.rows_in_lanes) {  // the sums are the epilogue's
-      if (TakesRowsInLanes(plan_, c_, lhs_form_, schedule_.lanes)) return absl::OkStatus();
+      // One panel's sums are kept at a time.
+      const bool keeps_sums = !depth_blocks_ || RangeOf(c_.n).max <= kPanelColumns;
+      if (keeps_sums && TakesRowsInLanes(plan_, c_, lhs_form_, schedule_.lanes)) return absl::OkStatus();
       return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": rows cannot be in lanes"));
     }
     for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);

@@ -249,7 +249,10 @@ void LhsOperand::EmitVectorTable(Value* first, Value* count, Value* k) {
   vectors_ = b_.CreateLoad(b_.getInt64Ty(), number, "vectors");
   b_.CreateStore(count, Entry(vector_rows_, vectors_));
   b_.CreateStore(count, Entry(vector_rows_, b_.CreateAdd(vectors_, I64(1))));
-  b_.CreateStore(I64(0), Entry(vector_offsets_, vectors_));
+  // A slice with a negative step makes offsets of K negative: an offset of 0 would lead before the buffer.
+  Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, vectors_, I64(1), nullptr, "last.vector");
+  Value* offset = b_.CreateLoad(b_.getInt64Ty(), Entry(vector_offsets_, last), "last.offset");
+  b_.CreateStore(offset, Entry(vector_offsets_, vectors_));
 }
 
 // depth_table_[i] = offset of k + i relative to that of `k`, equal for all rows.

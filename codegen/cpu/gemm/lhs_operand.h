@@ -39,7 +39,7 @@ class LhsOperand {
   };
 
   // Vectors of up to schedule.lanes rows of one run (codegen/cpu/gemm/rows_in_lanes.h), as arrays of i64. After the
-  // last one follows one without rows.
+  // last one follows one without rows, and a further entry of `rows`, where that ends.
   struct RowVectors {
     llvm::Value* rows;     // the first row of each, counted from the task's first
     llvm::Value* offsets;  // of the first row at the begin of the part, in elements from base()

@@ -45,7 +45,7 @@ void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, 
                                 "depth",
                                 "tile",
                                 "resume",
-                                "ahead",
+                                kernel.row_step > 0 ? "rows" : "ahead",
                                 "ahead_stride",
                                 "ahead_step"};
   for (llvm::Argument& argument : function.args()) {

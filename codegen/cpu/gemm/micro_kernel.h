@@ -32,10 +32,11 @@ struct MicroKernel {
   bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
-  // > 0: lanes run along rows (codegen/cpu/gemm/row_vector_kernel.h). A tile is then two vectors of rows times
-  // `columns` columns, a number of its own, of one panel. The rows of a vector lie `row_step` elements apart, 1 or 2.
+  // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
+  // two vectors of rows times `columns` columns, any number of one panel.
   int row_step = 0;
-  bool masks_rows = false;  // with row_step: no memory is accessed beyond a vector's rows
+  // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
+  bool masks_rows = false;
 };
 
 // The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead".

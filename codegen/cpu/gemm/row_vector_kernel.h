@@ -11,13 +11,17 @@ namespace tailor::gemm {
 // which also hold the masks.
 constexpr int MostColumnsOfRowVectors(int lanes, bool masks_rows) { return lanes == 16 ? 12 : masks_rows ? 5 : 6; }
 
-// Emits the body of `function`, which is empty and has EmitMicroKernel's signature, with other meanings. Requires f32.
-//   row_offsets   i64[2]: the first row of each vector, in elements from lhs at the first step of K
-//   depth_stride  with tables i64[depth]: how far each step of K lies from the first one, in elements; else i64, one
-//   step panel_stride  of the sums, from column to column tile          the sums of row 0 of the first column ahead
-//   i64[3]: the first row of each vector and of what follows; a vector has no rows beyond the next first one resume
-//   only with masks_rows
-// Without masks_rows, what lies beyond a vector's rows is read in lhs, and overwritten in tile: the first vector first.
+// Emits the body of `function`, which is empty and has EmitMicroKernel's signature. Requires f32. Its arguments:
+// - row_offsets, i64[2]: where each vector's first row begins at the first step of K, in elements from lhs.
+// - depth_stride: with tables, i64[depth], where each step of K lies relative to the first; else i64, one step.
+// - rhs: the first column of the pass, in a panel of rhs[depth][16].
+// - panel_stride: of the sums, from column to column, in elements.
+// - tile: the sums of the first column, from the task's first row on.
+// - ahead, i64[3]: the first row of each vector, and where the second one ends; a vector has at most `lanes` rows.
+// - resume: may be true with masks_rows only.
+//
+// Without masks_rows, lanes beyond a vector's rows are read in lhs, and stored to tile: vectors are stored in order, so
+// that the next one overwrites them. With a step of 2, lhs is read there in any case.
 void EmitRowVectorKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Function* function);
 
 }  // namespace tailor::gemm

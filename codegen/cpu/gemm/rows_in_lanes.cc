@@ -64,16 +64,19 @@ int KnownColumns(const KernelPlan& plan, const Contraction& c) {
   return static_cast<int>(RangeOfDimSize(plan, plan.axes[c.n].dim_size).max);
 }
 
-// The micro-kernels but for their columns. Rows in memory end where the tensor may end, and rows of which a part of K
-// is summed must not be overwritten.
+// Rows in memory end where the tensor may end, and rows of which a part of K is summed must not be overwritten.
+bool MasksRows(const KernelPlan& plan, const Contraction& c, int64_t depth_of_part) {
+  return c.fill < 0 || RangeOfDimSize(plan, plan.axes[c.k].dim_size).max > depth_of_part;
+}
+
+// The micro-kernels but for their columns.
 MicroKernel RowVectorKernelOf(const KernelPlan& plan, const Contraction& c, const Schedule& schedule,
                               const LhsForm& form) {
-  const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
   return {.rows = 2 * schedule.lanes,
           .lanes = schedule.lanes,
           .tables = form.tables,
           .row_step = static_cast<int>(StepOfRows(plan, c, form)),
-          .masks_rows = c.fill < 0 || depth > schedule.tile.depth};
+          .masks_rows = MasksRows(plan, c, schedule.tile.depth)};
 }
 
 struct Pass {
@@ -111,9 +114,9 @@ bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsFor
   const DimSizeRange columns = RangeOfDimSize(plan, plan.axes[c.n].dim_size);
   if (c.accumulate != DType::kF32 || lanes < 8 || !columns.fixed || StepOfRows(plan, c, form) == 0) return false;
   // More columns take several passes, which pays where the transposition of the sums takes long beside the products.
-  constexpr int64_t kTransposedDepth = 64, kMostColumns = 24;
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
-  int64_t most = depth <= kTransposedDepth ? kMostColumns : MostColumnsOfRowVectors(lanes, false);
+  const bool masks_rows = MasksRows(plan, c, kDepthBytes / static_cast<int64_t>(sizeof(float)));
+  int64_t most = depth <= kTransposedDepth ? kMostRowVectorColumns : MostColumnsOfRowVectors(lanes, masks_rows);
   if (const int64_t run = LengthOfRuns(plan, c.m, c.lhs.args.back()); run > 0) {
     most = most * run / ((run + lanes - 1) / lanes * lanes);  // lanes beyond a run are idle
   }
@@ -122,6 +125,7 @@ bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsFor
 
 std::vector<MicroKernel> RowVectorKernels(const KernelPlan& plan, const Contraction& c, const Schedule& schedule,
                                           const LhsForm& form) {
+  if (!TakesRowsInLanes(plan, c, form, schedule.lanes)) return {};  // EmitContraction refuses it
   MicroKernel kernel = RowVectorKernelOf(plan, c, schedule, form);
   const int columns = KnownColumns(plan, c);
   std::vector<MicroKernel> kernels;

@@ -28,8 +28,8 @@ class TileEpilogue {
 
   void Emit(const TileSums& tile);
 
-  // With ContractionTile::rows_in_lanes: the sums of a task and a panel, and the epilogue of the task's `rows` rows
-  // from `row` on.
+  // With ContractionTile::rows_in_lanes: the sums of a task and a panel, which the next panel overwrites; and the
+  // epilogue of the task's `rows` rows from `row` on.
   ColumnSums sums() const { return {transposed_, most_rows_}; }
   void EmitColumns(int panel, llvm::Value* row, llvm::Value* rows);
 
@@ -64,7 +64,7 @@ class TileEpilogue {
   const int panel_lanes_;    // columns of a panel that exist, rounded up to whole registers
   const int register_lanes_;
   const int64_t most_rows_;            // rows of a tile, rounded up to 16, and a vector more where lanes run past them
-  llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums
+  llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums, transposed or of rows in lanes
 };
 
 }  // namespace tailor::gemm

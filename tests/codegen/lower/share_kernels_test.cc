@@ -80,9 +80,10 @@ contraction axes [a0: d0 parallel, a1: d1 parallel, a2: d2 contract]
 }
 
 TEST(ShareKernels, WhatSchedulesTreatInOtherWaysStaysApart) {
-  EXPECT_EQ(Matmuls(Program(Layers({40, 72, 96}))), 2);    // panels of 72 columns are not whole, those of 96 are
-  EXPECT_EQ(Matmuls(Program(Layers({1000, 24, 40}))), 2);  // a long K
-  EXPECT_EQ(Matmuls(Program(Layers({24, 12, 24}))), 2);    // less than a vector
+  EXPECT_EQ(Matmuls(Program(Layers({40, 72, 96}))), 2);      // panels of 72 columns are not whole, those of 96 are
+  EXPECT_EQ(Matmuls(Program(Layers({1000, 24, 40}))), 2);    // a long K
+  EXPECT_EQ(Matmuls(Program(Layers({24, 12, 24}))), 2);      // less than a vector
+  EXPECT_EQ(Matmuls(Program(Layers({80, 17, 80, 20}))), 3);  // few columns, whose number has to be known
   EXPECT_EQ(Matmuls(Program(Layers({512, 1024, 512, 1024}))), 2);  // large weights; the first and the last are equal
 }
 

@@ -1,11 +1,14 @@
 // Mirrors codegen/cpu/gemm/emit_contraction.cc: matmuls of every form against a naive double reference.
 #include <algorithm>
 #include <random>
+#include <string>
 
 #include "codegen/contract/panels.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "gtest/gtest.h"
+#include "llvm/Support/raw_ostream.h"
 #include "tests/codegen/cpu/gemm/gemm_case.h"
 
 namespace tailor::gemm {
@@ -89,7 +92,7 @@ TEST(EmitContraction, RowsInLanes) {
                               .epilogue = true};
     for (const CpuTarget& target : RunnableTargets()) {
       const Schedule schedule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
-      const int64_t most = schedule.lanes == 16 ? 12 : schedule.lanes == 8 ? 6 : 0;
+      const int64_t most = schedule.lanes == 16 ? 12 : schedule.lanes == 8 ? 5 : 0;
       EXPECT_EQ(schedule.tile.rows_in_lanes, n <= most) << target.name;
     }
     ExpectRightAtRandomSizes(form, 30);
@@ -107,6 +110,22 @@ TEST(EmitContraction, ManyColumnsOfRowsInLanes) {
     }
     ExpectRightAtRandomSizes(form, 20);
   }
+}
+
+// A vector without rows follows an odd number of vectors. Its loads are those of the last one: offsets of K may be
+// negative (a slice of negative step), so at offset 0 they would lie before the staging buffer.
+TEST(EmitContraction, AVectorWithoutRowsHasTheOffsetOfTheLastOne) {
+  const CpuTarget target = *FindCpuTarget("x86-64-v4");
+  const KernelPlan plan = MakeMatmulPlan({.n = 8, .transpose_lhs = true, .transpose_out = true});
+  llvm::LLVMContext context;
+  llvm::Module module("matmul", context);
+  const Schedule schedule = cpu::ScheduleContraction(plan, target.traits);
+  ASSERT_TRUE(schedule.tile.rows_in_lanes);
+  ASSERT_TRUE(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), "matmul", module).ok());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  EXPECT_NE(text.find("store i64 %last.offset"), std::string::npos) << text;
 }
 
 TEST(EmitContraction, LongDepthOfRowsInLanes) {

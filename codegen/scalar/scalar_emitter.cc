@@ -417,8 +417,8 @@ bool ScalarEmitter::IsPaddedByZero(const Expr& e) const {
          !IsHeld(load.ref) && otherwise.kind == ExprKind::kLiteral && otherwise.bits == 0;
 }
 
-// The offset of a masked load; its lanes ascend by `step` elements, or by 0 where they descend. Where the uniform part
-// of the predicate is false, the mask is zero, and the offset is that of the lane axis alone, near the start of the
+// The offset of a masked load whose lanes are `step` elements apart (0: in descending order). Where the uniform part of
+// the predicate is false, the mask is zero, and the offset is that of the lane axis alone, near the start of the
 // buffer: a masked load from an unmapped page is completed by microcode, which takes hundreds of cycles even if the
 // mask is zero.
 llvm::Value* ScalarEmitter::OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step) {

@@ -433,6 +433,32 @@ class ProductTest(OperatorTest):
                 numpy.testing.assert_array_equal(executable.run(**inputs)[0], inputs["a"] @ inputs["b"])
 
 
+class UnselectedIndexTest(OperatorTest):
+    # An index is checked also where Where takes the other source, a concat of masked loads.
+    def test_it_is_out_of_range(self):
+        indices = numpy.zeros((6, 40), numpy.int64)
+        indices[3, 5] = 99
+        mask = numpy.zeros((6, 40), bool)
+        mask[0] = True
+        for op in ("Gather", "GatherElements"):
+            gathered = indices[:, 5].copy() if op == "Gather" else indices
+            nodes = [helper.make_node("Pad", ["table", "pads"], ["padded"]),
+                     helper.make_node(op, ["padded", "indices"], ["gathered"], axis=0),
+                     helper.make_node("Neg", ["gathered"], ["first"]),
+                     helper.make_node("Concat", ["a", "b", "c"], ["second"], axis=0),
+                     helper.make_node("Where", ["mask", "first", "second"], ["y"])]
+            parts = [(name, FLOAT, [2, 40]) for name in "abc"]
+            proto = model(nodes, [("table", FLOAT, [6, 38]), ("indices", INT64, list(gathered.shape)),
+                                  ("mask", TensorProto.BOOL, [6, 40]), *parts], [("y", FLOAT)],
+                          [("pads", numpy.asarray([0, 1, 0, 1]))])
+            executable = tailor.onnx.load(proto).compile("host")
+            inputs = {"table": numpy.ones((6, 38), numpy.float32), "mask": mask,
+                      **{name: numpy.ones((2, 40), numpy.float32) for name in "abc"}}
+            executable.run(indices=numpy.zeros_like(gathered), **inputs)
+            with self.assertRaisesRegex(tailor.Error, "index 99 is out of range"):
+                executable.run(indices=gathered, **inputs)
+
+
 class TransposedConvolutionTest(OperatorTest):
     random = numpy.random.default_rng(3)
 

@@ -43,7 +43,8 @@ class StagingFiller {
     });
   }
 
-  // The lines that the next task reads below these, if the fill is a copy with padding.
+  // Prefetches, for each vector of a copied or padded image, the one as many rows of the image below as this task
+  // fills: the next task fills it.
   void EmitFetchAhead() {
     const Expr& value = plan_.exprs[fill_.value];
     const bool padded = value.kind == ExprKind::kOp && value.op == OpKind::kSelect;
@@ -53,10 +54,10 @@ class StagingFiller {
     Value* address = scalars_.AddressIfContiguous(load.ref, load.args);
     if (address == nullptr) return;
     const IndexRange& rows = ranges_[fill_.indices.size() - 2];
-    Value* count = b_.CreateAdd(b_.CreateSub(rows.high, rows.low), b_.getInt64(1), "lines");
-    Value* line = frame_.DimSizeValue(b_, plan_.buffers[load.ref].dims.back());
+    Value* count = b_.CreateAdd(b_.CreateSub(rows.high, rows.low), b_.getInt64(1), "rows");
+    Value* row_size = frame_.DimSizeValue(b_, plan_.buffers[load.ref].dims.back());
     llvm::Type* element = MemoryType(b_.getContext(), plan_.buffers[load.ref].dtype, 1);
-    EmitPrefetchLine(b_, b_.CreateGEP(element, address, b_.CreateMul(count, line), "ahead"));
+    EmitPrefetchLine(b_, b_.CreateGEP(element, address, b_.CreateMul(count, row_size), "ahead"));
   }
 
   void EmitStore(Value* first) {
@@ -71,7 +72,7 @@ class StagingFiller {
     const DType dtype = plan_.buffers[fill_.buffer].dtype;
     Value* address = b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), staging_.base, offset, "filled");
     const llvm::Align align(SizeOf(dtype));
-    // Whole vectors: what lies past the end of a line is overwritten by the next line.
+    // Whole vectors: what lies past the end of a row of the image is overwritten by the next row.
     llvm::Instruction* store = b_.CreateAlignedStore(ToMemory(b_, dtype, value), address, align);
     store->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.alias_scope[fill_.buffer]);
     store->setMetadata(llvm::LLVMContext::MD_noalias, frame_.noalias[fill_.buffer]);

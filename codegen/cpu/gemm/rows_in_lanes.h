@@ -11,6 +11,7 @@
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
+#include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 
@@ -19,15 +20,8 @@ namespace tailor::gemm {
 // Elements between neighbouring rows of a run in the lhs, 1 or 2; 0: vectors of rows cannot be loaded.
 int64_t StepOfRows(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form);
 
-// Whether rows in lanes are faster than panels of columns in lanes. `lanes`: of a register.
+// Whether rows in lanes are faster than columns in lanes. `lanes`: of a register.
 bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form, int lanes);
-
-// The sums of a task and a panel: of the panel's column n and row r, counted from the task's first, at address[n *
-// stride + r]. A column has room for one vector more than its rows.
-struct ColumnSums {
-  llvm::Value* address;
-  int64_t stride;
-};
 
 // The micro-kernels of a contraction with rows in lanes (ContractionTile::rows_in_lanes).
 std::vector<MicroKernel> RowVectorKernels(const KernelPlan& plan, const Contraction& contraction,

@@ -3,7 +3,6 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 
-#include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -17,6 +16,13 @@ struct TileSums {
   llvm::Value* panel;
   llvm::Value* panels;
   llvm::Value* address;  // [rows][panels * 16], 64-byte aligned
+};
+
+// The sums of a task and a panel with ContractionTile::rows_in_lanes: column n of the panel and row r, counted from the
+// task's first, at address[n * stride + r]. A column has room for one vector more than its rows.
+struct ColumnSums {
+  llvm::Value* address;
+  int64_t stride;
 };
 
 class TileEpilogue {

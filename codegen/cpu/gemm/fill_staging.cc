@@ -43,8 +43,8 @@ class StagingFiller {
     });
   }
 
-  // Where the fill copies an image, with or without padding: prefetches the vector that lies below the current one by as
-  // many rows as this task stages. The next task stages it.
+  // Where the fill copies an image, with or without padding: prefetches the vector that lies below the current one by
+  // as many rows as this task stages. The next task stages it.
   void EmitFetchAhead() {
     const Expr& value = plan_.exprs[fill_.value];
     const bool padded = value.kind == ExprKind::kOp && value.op == OpKind::kSelect;

@@ -71,7 +71,7 @@ struct ResultView {
   bool in_chain = false;
   bool transposes = false;  // the chain up to here moves the last dim
   bool one_reader = false;  // it ends the chain: one elementwise node reads it
-  bool ends = false;        // no transpose or reshape reads it
+  bool ends = false;        // no transpose or reshape reads it, or the chain ends with it
 };
 
 bool MovesLastDim(const Node& node) {
@@ -106,7 +106,7 @@ std::vector<ResultView> ViewsOfResults(const FusionContext& context, const Uses&
     if (!views[id].in_chain) continue;
     const std::vector<NodeId>& users = uses.users(id);
     views[id].one_reader = HasOneUser(uses, id) && ClassOf(graph.node(users[0])) == FusionClass::kElementwise;
-    views[id].ends = std::none_of(users.begin(), users.end(), [&](NodeId user) {
+    views[id].ends = !continued[id] || std::none_of(users.begin(), users.end(), [&](NodeId user) {
       return graph.node(user).op == OpKind::kTranspose || graph.node(user).op == OpKind::kReshape;
     });
   }

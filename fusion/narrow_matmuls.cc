@@ -1,5 +1,6 @@
 #include "fusion/narrow_matmuls.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -100,6 +101,18 @@ class Narrowed {
   const bool transposed_lhs_, transposed_rhs_;
 };
 
+// Whether the lhs is patches of an image: a matmul's staging copies them in runs, loops read element by element.
+// Windows over one dim without strides, for one group, are neighbours in memory for loops too.
+bool MultipliesPatches(const Graph& graph, const Node& dot) {
+  const Node* lhs = &graph.node(dot.operands[0].node);
+  while (lhs->op == OpKind::kTranspose || lhs->op == OpKind::kReshape) lhs = &graph.node(lhs->operands[0].node);
+  if (lhs->op != OpKind::kWindow) return false;
+  const std::vector<int64_t>& strides = lhs->i64s("strides");
+  const Shape& rhs = graph.type(dot.operands[1]).shape;
+  const bool one_group = std::all_of(rhs.begin(), rhs.end() - 2, [](const DimExpr& dim) { return dim == DimExpr(1); });
+  return lhs->i64s("axes").size() != 1 || !one_group || (!strides.empty() && strides[0] != 1);
+}
+
 absl::StatusOr<std::optional<Value>> Narrow(const NodeRewrite& r) {
   const Node& node = r.node();
   if (node.op != OpKind::kDot) return std::nullopt;
@@ -111,7 +124,7 @@ absl::StatusOr<std::optional<Value>> Narrow(const NodeRewrite& r) {
     return sums;
   }
   const bool fits = columns ? *columns >= kLeastColumns && *columns * *depth <= kMostElements : *depth <= kUnknownTerms;
-  if (depth >= 1 && *depth <= kMostTerms && fits) {
+  if (depth >= 1 && *depth <= kMostTerms && fits && !MultipliesPatches(r.from, node)) {
     TAILOR_ASSIGN_OR_RETURN(const Value sum, Narrowed(r).ByTerms(*depth));
     return sum;
   }

@@ -114,71 +114,107 @@ Tensor Backwards(const Tensor& x, const Ints& axes) {
   return Slice(x, starts, x.shape(), steps);
 }
 
-// The weight [C, M / groups, K...] as [M strides..., C / groups, taps...]: a channel for each phase of the strides.
-// `rest`: zeros that fill up the last taps.
-Tensor PhaseWeight(const Node& node, const Transposed& conv, const Ints& taps, const Shape& rest) {
-  Dims& dims = node.dims();
-  const auto rank = static_cast<int64_t>(conv.rank());
-  Shape high = {0, 0}, split = SplitChannels(node, conv), shape;
-  high.insert(high.end(), rest.begin(), rest.end());
-  const Dim inner = split[1];
-  Ints of_taps, permutation = {0, 2};
-  Dim channels = dims.Mul(conv.groups, conv.weight.dim(1));
-  for (int64_t i = 0; i < rank; ++i) {
-    const auto at = static_cast<size_t>(i);
-    split.insert(split.end(), {taps[at], conv.strides[at]});
-    channels = dims.Mul(channels, conv.strides[at]);
-    of_taps.push_back(3 + 2 * i);
-    permutation.push_back(4 + 2 * i);
-  }
-  permutation.push_back(1);
-  permutation.insert(permutation.end(), of_taps.begin(), of_taps.end());
-  shape = {channels, inner};
-  shape.insert(shape.end(), taps.begin(), taps.end());
-  const Tensor padded = Pad(conv.weight, 0, Shape(high.size(), 0), high);
-  return Reshape(Transpose(Backwards(Reshape(padded, split), of_taps), permutation), shape);
+// Phases of one dim with equally many taps: output o of the full result is of phase o % stride, whose taps are phase,
+// phase + stride, ...
+struct Phases {
+  int64_t first, count, taps;
+};
+
+// The phases of dim i, in ranges: one, filled up with taps of zero, where two are not worth a convolution each.
+std::vector<Phases> PhasesOf(const Transposed& conv, size_t i) {
+  constexpr int64_t kLeastChannels = 16;
+  const int64_t stride = conv.strides[i], whole = conv.kernel[i].number() / stride;
+  const int64_t rest = conv.kernel[i].number() % stride;
+  const Dim channels = conv.weight.dim(0), outputs = conv.weight.dim(1);
+  const bool wide = channels.known() && outputs.known() &&
+                    std::min(channels.number() / conv.groups, outputs.number()) >= kLeastChannels;
+  if (rest == 0) return {{0, stride, whole}};
+  if (whole == 0 || !wide) return {{0, stride, whole + 1}};
+  return {{0, rest, whole + 1}, {rest, stride - rest, whole}};
 }
 
-// [N, M strides..., D...] as [N, M, D * stride...].
-Tensor Interleaved(const Node& node, const Transposed& conv, const Tensor& phases) {
+// The weight [C, M / groups, K...] as [M phases..., C / groups, taps...]: a channel for each of the phases.
+Tensor PhaseWeight(const Node& node, const Transposed& conv, const std::vector<Phases>& phases) {
   Dims& dims = node.dims();
+  Tensor weight = conv.weight;
+  for (size_t i = 0; i < conv.rank(); ++i) {
+    const int64_t axis = 2 + static_cast<int64_t>(i), stride = conv.strides[i], taps = phases[i].taps;
+    const int64_t present = std::min(taps * stride, conv.kernel[i].number());
+    Shape high(weight.shape().size(), 0), apart = weight.shape(), joined = weight.shape();
+    high[2 + i] = taps * stride - present;
+    weight = Pad(SliceAxis(weight, axis, 0, present), 0, Shape(high.size(), 0), high);
+    apart[2 + i] = taps;
+    apart.insert(apart.begin() + axis + 1, stride);
+    weight = SliceAxis(Reshape(weight, apart), axis, taps - 1, taps, -1);
+    weight = SliceAxis(weight, axis + 1, phases[i].first, phases[i].count);
+    Ints permutation = {0, 1, axis + 1};
+    for (int64_t d = 2; d < static_cast<int64_t>(apart.size()); ++d) {
+      if (d != axis + 1) permutation.push_back(d);
+    }
+    joined[1] = dims.Mul(joined[1], phases[i].count);
+    joined[2 + i] = taps;
+    weight = Reshape(Transpose(weight, permutation), joined);
+  }
+  Shape split = {conv.groups, dims.FloorDiv(weight.dim(0), conv.groups)}, swapped;
+  split.insert(split.end(), weight.shape().begin() + 1, weight.shape().end());
+  swapped = {dims.Mul(conv.groups, split[2]), split[1]};
+  swapped.insert(swapped.end(), split.begin() + 3, split.end());
+  Ints permutation = {0, 2, 1};
+  for (int64_t d = 3; d < static_cast<int64_t>(split.size()); ++d) permutation.push_back(d);
+  return Reshape(Transpose(Reshape(weight, split), permutation), swapped);
+}
+
+// [N, M, phases..., D...] of the full result, D a dim's elements of one phase. `chosen`: of the first dims.
+Tensor PhaseResults(const Node& node, const Transposed& conv, const Ints& most_taps, std::vector<Phases> chosen) {
+  const size_t rank = conv.rank(), i = chosen.size();
+  if (i < rank) {
+    std::vector<Tensor> parts;
+    for (const Phases& phases : PhasesOf(conv, i)) {
+      chosen.push_back(phases);
+      parts.push_back(PhaseResults(node, conv, most_taps, chosen));
+      chosen.pop_back();
+    }
+    return parts.size() == 1 ? parts[0] : Concat(parts, 2 + static_cast<int64_t>(i));
+  }
+  WindowOptions window;
+  for (const Phases& phases : chosen) window.pads.push_back(phases.taps - 1);
+  for (int64_t taps : most_taps) window.pads.push_back(taps - 1);
+  const Tensor part = Convolution(node, conv.x, PhaseWeight(node, conv, chosen), conv.groups, Tensor(), window);
+  Shape apart = {part.dim(0), node.dims().Mul(conv.groups, conv.weight.dim(1))};
+  for (const Phases& phases : chosen) apart.push_back(phases.count);
+  apart.insert(apart.end(), part.shape().begin() + 2, part.shape().end());
+  return Reshape(part, apart);
+}
+
+// [N, M, strides..., D...] as [N, M, D * stride...].
+Tensor Interleaved(const Node& node, const Transposed& conv, const Tensor& phases) {
   const size_t rank = conv.rank();
-  const Dim batch = phases.dim(0), outputs = dims.Mul(conv.groups, conv.weight.dim(1));
-  Shape apart = {batch, outputs}, joined = {batch, outputs};
-  apart.insert(apart.end(), conv.strides.begin(), conv.strides.end());
-  apart.insert(apart.end(), phases.shape().begin() + 2, phases.shape().end());
+  Shape joined = {phases.dim(0), phases.dim(1)};
   Ints permutation = {0, 1};
   for (size_t i = 0; i < rank; ++i) {
     permutation.push_back(static_cast<int64_t>(rank + 2 + i));
     permutation.push_back(static_cast<int64_t>(2 + i));
-    joined.push_back(dims.Mul(phases.shape()[2 + i], conv.strides[i]));
+    joined.push_back(node.dims().Mul(phases.shape()[rank + 2 + i], conv.strides[i]));
   }
-  return Reshape(Transpose(Reshape(phases, apart), permutation), joined);
+  return Reshape(Transpose(phases, permutation), joined);
 }
 
-// A convolution with a channel for each phase: outputs a stride apart have the same taps. Phases then take turns.
+// Convolutions with a channel for each phase: outputs a stride apart have the same taps. Phases then take turns.
 Tensor InPhases(const Node& node, const Transposed& conv) {
   Dims& dims = node.dims();
-  const size_t rank = conv.rank();
-  Ints taps;
-  Shape rest, missing = {0, 0}, starts = {0, 0}, wanted;
-  WindowOptions window;
-  for (size_t i = 0; i < rank; ++i) {
-    const Dim count = dims.CeilDiv(conv.kernel[i], conv.strides[i]);
-    taps.push_back(count.number());
-    rest.push_back(dims.Sub(dims.Mul(count, conv.strides[i]), conv.kernel[i]));
-    window.pads.push_back(count.number() - 1);
-  }
-  for (size_t i = 0; i < rank; ++i) window.pads.push_back(window.pads[i]);
-  const Tensor weight = PhaseWeight(node, conv, taps, rest);
-  Tensor full = Interleaved(node, conv, Convolution(node, conv.x, weight, conv.groups, Tensor(), window));
-  for (size_t i = 0; i < rank; ++i) {
-    missing.push_back(dims.Max(dims.Sub(dims.Sub(conv.extra[i], conv.after[i]), rest[i]), 0));
+  Ints most_taps;
+  Shape missing = {0, 0}, starts = {0, 0};
+  for (size_t i = 0; i < conv.rank(); ++i) {
+    const Dim taps = dims.CeilDiv(conv.kernel[i], conv.strides[i]);
+    const Dim rest = dims.Sub(dims.Mul(taps, conv.strides[i]), conv.kernel[i]);
+    most_taps.push_back(taps.number());
+    missing.push_back(dims.Max(dims.Sub(dims.Sub(conv.extra[i], conv.after[i]), rest), 0));
     starts.push_back(conv.before[i]);
   }
+  Tensor full = Interleaved(node, conv, PhaseResults(node, conv, most_taps, {}));
   full = Pad(full, 0, Shape(missing.size(), 0), missing);
-  wanted = {full.dim(0), full.dim(1)};
-  for (size_t i = 0; i < rank; ++i) {
+  Shape wanted = {full.dim(0), full.dim(1)};
+  for (size_t i = 0; i < conv.rank(); ++i) {
     const Dim last = dims.Mul(dims.Sub(conv.size(i), 1), conv.strides[i]);
     const Dim end = dims.Sub(dims.Add(dims.Add(last, conv.kernel[i]), conv.extra[i]), conv.after[i]);
     wanted.push_back(dims.Sub(end, conv.before[i]));
@@ -221,7 +257,7 @@ Tensors ConvTranspose(const Node& node) {
   conv.extra = ListOf(node, "output_padding", rank, 0);
   SetCuts(node, conv);
   const auto known = [](const Dim& dim) { return dim.known(); };
-  const bool splits = rank <= 2 && std::all_of(conv.kernel.begin(), conv.kernel.end(), known) &&
+  const bool splits = rank <= 3 && std::all_of(conv.kernel.begin(), conv.kernel.end(), known) &&
                       std::all_of(conv.after.begin(), conv.after.end(), known);  // of eight dims at most
   const bool in_phases = splits && conv.strides != Ints(rank, 1) && conv.dilations == Ints(rank, 1);
   const Tensor out = in_phases ? InPhases(node, conv) : BetweenZeros(node, conv);

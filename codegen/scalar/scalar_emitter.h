@@ -131,6 +131,9 @@ class ScalarEmitter {
   llvm::Value* EmitWrappedLoad(const Expr& e);
   // A load whose contiguous elements are each repeated a constant number of times; null for other loads.
   llvm::Value* EmitRepeatedLoad(const Expr& e);
+  // A load whose lanes take turns among a constant number of rows (depth to space); null for other loads.
+  llvm::Value* EmitInterleavedLoad(const Expr& e);
+  int LaneDivisor(const Expr& e) const;
   // A load: if `is_run` (i1) holds, the result of `emit_run` in memory form; else a gather from the lane offsets of
   // `emit_offsets`.
   llvm::Value* EmitRunOrGather(const Expr& e, llvm::Value* is_run, llvm::function_ref<llvm::Value*()> emit_run,

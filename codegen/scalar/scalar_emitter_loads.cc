@@ -1,5 +1,6 @@
 // Loads whose lanes are not contiguous but need no gather (docs/decisions/loads-follow-memory.md).
 #include <algorithm>
+#include <limits>
 
 #include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/lane_division.h"
@@ -112,11 +113,8 @@ llvm::Value* ScalarEmitter::EmitWrappedLoad(const Expr& e) {
 llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
   if (!LanesAreInRow(e)) return nullptr;
   const Expr& last = plan_.exprs[e.args.back()];
-  if (last.kind != ExprKind::kIndexFloorDiv || LaneCoefficient(last.args[0]) != 1) return nullptr;
-  const Expr& divisor = plan_.exprs[last.args[1]];
-  if (divisor.kind != ExprKind::kDimSize || !divisor.dim_size.is_constant()) return nullptr;
-  const auto times = static_cast<int>(std::clamp<int64_t>(divisor.dim_size.constant, 1, lanes_));
-  if (times != divisor.dim_size.constant || lanes_ % times != 0) return nullptr;
+  const int times = LaneDivisor(last);
+  if (last.kind != ExprKind::kIndexFloorDiv || times < 1 || lanes_ % times != 0) return nullptr;
   const int elements = lanes_ / times;
   llvm::Value* first = EmitFirst(last.args[0]);
   llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
@@ -135,6 +133,62 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
         llvm::Value* places = b_.CreateUDiv(LanesFrom(first), ToLanes(b_.getInt64(times)));
         return b_.CreateAdd(ToLanes(row), places, "offset");
       });
+}
+
+// The constant dim size that `e` divides by; 0 if it is no such division of an index whose neighbours differ by 1.
+int ScalarEmitter::LaneDivisor(const Expr& e) const {
+  if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) return 0;
+  const Expr& divisor = plan_.exprs[e.args[1]];
+  if (divisor.kind != ExprKind::kDimSize || !divisor.dim_size.is_constant()) return 0;
+  if (LaneCoefficient(e.args[0]) != 1) return 0;
+  return static_cast<int>(std::clamp<int64_t>(divisor.dim_size.constant, 0, std::numeric_limits<int>::max()));
+}
+
+// Lane l reads element (u + l) / rows of row (u + l) % rows: the lanes l, l + rows, ... are a run.
+llvm::Value* ScalarEmitter::EmitInterleavedLoad(const Expr& e) {
+  constexpr int kMostRows = 8;
+  const Buffer& buffer = plan_.buffers[e.ref];
+  if (lanes_ == 1 || buffer.layout != ConstantLayout::kRowMajor) return nullptr;
+  if (e.predicate >= 0 && EmitUniformPart(e.predicate) != nullptr) return nullptr;
+  const Expr *row = nullptr, *element = nullptr;
+  for (ExprId index : e.args) {
+    if (!VariesByLane(index)) continue;
+    const Expr*& place = plan_.exprs[index].kind == ExprKind::kIndexMod ? row : element;
+    if (place != nullptr || LaneDivisor(plan_.exprs[index]) == 0) return nullptr;
+    place = &plan_.exprs[index];
+  }
+  if (row == nullptr || element == nullptr || element != &plan_.exprs[e.args.back()]) return nullptr;
+  const int rows = LaneDivisor(*row);
+  if (rows != LaneDivisor(*element) || row->args[0] != element->args[0]) return nullptr;
+  if (rows < 2 || rows > std::min(kMostRows, lanes_ / 2)) return nullptr;
+
+  llvm::Value *first = EmitFirst(row->args[0]), *count = b_.getInt64(rows), *wanted = EmitAccessMask(e);
+  llvm::Value *first_row = b_.CreateURem(first, count), *first_element = b_.CreateUDiv(first, count);
+  llvm::Value* all = llvm::PoisonValue::get(MemoryType(b_.getContext(), buffer.dtype, lanes_));
+  for (int run = 0; run < rows; ++run) {
+    const int elements = (lanes_ - run + rows - 1) / rows;
+    llvm::SmallVector<int> lanes(elements), widened(lanes_, llvm::PoisonMaskElem), chosen(lanes_);
+    for (int lane = 0; lane < lanes_; ++lane) chosen[lane] = lane;
+    for (int i = 0; i < elements; ++i) {
+      lanes[i] = run + i * rows;
+      widened[i] = i;
+      chosen[lanes[i]] = lanes_ + i;
+    }
+    llvm::Value* place = b_.CreateAdd(first_row, b_.getInt64(run), "run.row");
+    llvm::Value* wraps = b_.CreateICmpUGE(place, count, "run.wraps");
+    place = b_.CreateSelect(wraps, b_.CreateSub(place, count), place);
+    llvm::Value* start = b_.CreateAdd(first_element, b_.CreateZExt(wraps, b_.getInt64Ty()), "run.element");
+    llvm::Value* offset = b_.getInt64(0);
+    for (size_t d = 0; d < e.args.size(); ++d) {
+      const Expr* index = &plan_.exprs[e.args[d]];
+      llvm::Value* value = index == row ? place : index == element ? start : Emit(e.args[d]);
+      offset = b_.CreateAdd(b_.CreateMul(offset, frame_.DimSizeValue(b_, buffer.dims[d])), value, "offset");
+    }
+    llvm::Value* mask = wanted == nullptr ? nullptr : b_.CreateShuffleVector(wanted, lanes, "run.mask");
+    llvm::Value* loaded = EmitRun(e.ref, offset, elements, mask);
+    all = b_.CreateShuffleVector(all, b_.CreateShuffleVector(loaded, widened), chosen, "interleaved");
+  }
+  return FromMemory(b_, buffer.dtype, all);
 }
 
 llvm::Value* ScalarEmitter::LanesFrom(llvm::Value* first) {

@@ -462,17 +462,18 @@ class UnselectedIndexTest(OperatorTest):
 class TransposedConvolutionTest(OperatorTest):
     random = numpy.random.default_rng(3)
 
-    def check(self, kernel, strides, pads, extra, groups=1):
+    def check(self, kernel, strides, pads, extra, groups=1, channels=4, outputs=3):
         spatial = [f"d{i}" for i in range(len(kernel))]
         node = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], strides=strides, pads=pads, group=groups,
                                 output_padding=extra)
-        proto = model([node], [("x", FLOAT, ["n", 4, *spatial]), ("w", FLOAT, [4, 3, *kernel]),
-                               ("b", FLOAT, [3 * groups])], [("y", FLOAT)], opset=18)
+        proto = model([node], [("x", FLOAT, ["n", channels, *spatial]), ("w", FLOAT, [channels, outputs, *kernel]),
+                               ("b", FLOAT, [outputs * groups])], [("y", FLOAT)], opset=18)
         numbers = lambda *shape: self.random.standard_normal(shape, numpy.float32)
         sizes = ((1, 5, 4, 3), (3, 6, 9, 2))
         with self.subTest(kernel=kernel, strides=strides, pads=pads, extra=extra, groups=groups):
-            self.run_both(proto, [{"x": numbers(n, 4, *own[:len(kernel)]), "w": numbers(4, 3, *kernel),
-                                   "b": numbers(3 * groups)} for n, *own in sizes])
+            self.run_both(proto, [{"x": numbers(n, channels, *own[:len(kernel)]),
+                                   "w": numbers(channels, outputs, *kernel),
+                                   "b": numbers(outputs * groups)} for n, *own in sizes])
 
     def test_taps_within_and_beyond_a_stride(self):
         for kernel, stride, pads, extra in ((2, 2, (0, 0), 0), (3, 2, (1, 1), 1), (4, 2, (1, 1), 0), (5, 3, (2, 1), 2),
@@ -483,6 +484,11 @@ class TransposedConvolutionTest(OperatorTest):
         self.check([3, 4], [2, 1], [1, 0, 0, 2], [1, 0], groups=2)
         self.check([2, 5], [2, 3], [0, 2, 1, 1], [0, 1], groups=4)
         self.check([2, 1, 3], [2, 1, 2], [0] * 6, [0, 0, 1])
+
+    def test_phases_with_different_taps_are_convolutions_of_their_own(self):
+        self.check([3, 3], [2, 2], [1] * 4, [1, 1], channels=16, outputs=16)
+        self.check([5, 2], [3, 2], [0, 0, 1, 1], [2, 0], groups=2, channels=32, outputs=17)
+        self.check([3, 1, 5], [2, 2, 4], [0, 0, 1, 1, 0, 0], [1, 0, 0], channels=18, outputs=16)
 
 
 class ResizeTest(OperatorTest):

@@ -45,6 +45,24 @@ refused %m -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
+// Channels first; then the phases of a transposed convolution take turns.
+TEST(FuseDotEpilogue, TransposedResultsWhoseSplitDimsAreRearrangedAreStoredTransposed) {
+  EXPECT_EQ(Matmuls(R"(
+graph @g(%x: f32[M, 64], %w: f32[64, 32]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %s = reshape %t {shape = [16, 2, M]}
+  %i = transpose %s {permutation = [0, 2, 1]}
+  %r = reshape %i {shape = [16, 2*M]}
+  %e = exp %r
+  return %e
+})"),
+            R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%s) { %d = dot %x, %w } then { %t = transpose %d; %s = reshape %t }
+g1 loop [16, 2*M] in(%s) out(%e) { %i = transpose %s; %r = reshape %i; %e = exp %r }
+refused %s -> %e in fuse-dot-epilogue: reshape %s splits dims before another view
+)");
+}
+
 TEST(FuseDotEpilogue, TransposedResultsOfManyReadersAreStoredTransposed) {
   EXPECT_EQ(
       Matmuls(R"(

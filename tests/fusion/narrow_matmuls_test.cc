@@ -62,6 +62,19 @@ TEST(NarrowMatmuls, AnOuterProductHasUpToEightTerms) {
   EXPECT_EQ(terms, 8) << text;
 }
 
+// A matmul's staging reads the patches of an image in runs, loops one by one.
+TEST(NarrowMatmuls, ProductsOfWindowsStay) {
+  const std::string text = TextAfter(NarrowMatmuls, R"(
+graph @g(%x: f32[N, H, W], %w: f32[64, 4]) where H in [2, 100], W in [2, 100] {
+  %v = window %x {axes = [1, 2], sizes = [2, 2]}
+  %t = transpose %v {permutation = [0, 3, 4, 1, 2]}
+  %p = reshape %t {shape = [N, 4, (H - 1)*(W - 1)]}
+  %y = dot %p, %w {transpose_lhs = 1, transpose_rhs = 1}
+  return %y
+})");
+  EXPECT_NE(text.find("dot"), std::string::npos) << text;
+}
+
 TEST(NarrowMatmuls, OthersStay) {
   const std::string whole[] = {
       Matmul("f32[M, 15]", "f32[15, 1]", "", "f32[M, 1]"),      // shorter than a vector

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/expect_right.h"
 
@@ -175,6 +176,49 @@ graph @g(%x: f32[R, C], %z: f32[P, Q]) where C in [2, 200] {
   %r = reshape %b {shape = [R, 4*C]}
   %s = slice %r {starts = [0, 3], sizes = [R, 4*C - 5], steps = [1, 1]}
   %y = mul %s, %z
+  return %y
+})");
+}
+
+// Elements of `rows` rows by turns, from `start` on.
+std::string Interleaved(const std::string& dtype, int64_t rows, int64_t start) {
+  return absl::Substitute(R"(
+graph @g(%x: $0[R, 2, $1, C]) where C in [3, 200] {
+  %t = transpose %x {permutation = [0, 1, 3, 2]}
+  %r = reshape %t {shape = [R, 2, $1*C]}
+  %y = slice %r {starts = [0, 0, $2], sizes = [R, 2, $1*C - $2]}
+  return %y
+})",
+                          dtype, rows, start);
+}
+
+TEST(InterleavedLoads, OfAllTypes) {
+  for (const char* dtype : {"f32", "f16", "f64", "i64", "u8", "bool"}) ExpectRight(Interleaved(dtype, 2, 0));
+}
+
+TEST(InterleavedLoads, OfAnyNumberOfRows) {
+  for (int64_t rows : {2, 3, 4, 5, 7, 8, 9, 16}) ExpectRight(Interleaved("f32", rows, rows % 3));
+}
+
+TEST(InterleavedLoads, OfImages) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, 12, H, W], %b: f32[3, 1, 1]) {
+  %r = reshape %x {shape = [B, 3, 2, 2, H, W]}
+  %t = transpose %r {permutation = [0, 1, 4, 2, 5, 3]}
+  %i = reshape %t {shape = [B, 3, 2*H, 2*W]}
+  %y = mul %i, %b
+  return %y
+})");
+}
+
+// The rows are of the one or the other tensor.
+TEST(InterleavedLoads, OfConcatenatedTensors) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, 3, 2, H, W], %z: f32[B, 1, 2, H, W]) {
+  %c = concat %x, %z {axis = 1}
+  %t = transpose %c {permutation = [0, 3, 1, 4, 2]}
+  %i = reshape %t {shape = [B, 4*H, 2*W]}
+  %y = abs %i
   return %y
 })");
 }

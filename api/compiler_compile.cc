@@ -30,6 +30,11 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
     TAILOR_ASSIGN_OR_RETURN(std::string input, ReadString(function, "options.donated", given.donated[i], SIZE_MAX));
     options.donated.push_back(std::move(input));
   }
+  for (size_t i = 0; i < given.without_count; ++i) {
+    TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.without", given.without));
+    TAILOR_ASSIGN_OR_RETURN(std::string pass, ReadString(function, "options.without", given.without[i], SIZE_MAX));
+    options.without.push_back(std::move(pass));
+  }
   if (given.max_versions == 0 || given.max_code_bytes == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(function, ": options.max_versions and options.max_code_bytes are at ", "least 1"));

@@ -77,9 +77,12 @@ struct FusionPlan {
 };
 
 // Runs every pass of fusion/pipeline.cc over one-node groups, and verifies the plan after each. Requires canonical
-// types (Rewrite has run). `at_pass` reports progress and may cancel.
+// types (Rewrite has run). `at_pass` reports progress, may cancel, and leaves optional passes out.
 absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                                 const AtPass& at_pass = {});
+
+// The names of the passes that may be left out: the kernels compute the same.
+std::vector<std::string> OptionalFusions();
 
 // Checks the structural invariants: each node with code is in one group, the order is executable, inputs and outputs
 // are exact.

@@ -64,23 +64,32 @@ absl::Status SettleRefusals(const FusionContext& context, FusionPlan& plan) {
 struct Pass {
   const char* name;
   absl::Status (*run)(const FusionContext& context, FusionPlan& plan);
+  bool optional = false;  // later passes do not need it
 };
 
 // The complete fusion pipeline, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
-    {"absorb-views", AbsorbViews},           // first: every later pass sees through views
-    {"merge-matmuls", ExplainMatmuls},       // records the refusals of the rewrite
-    {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
-    {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
-    {"fuse-reduce", FuseReduce},
-    {"stitch", Stitch},
-    {"fuse-scan", FuseScan},  // takes loops that rows left
-    {"remote-stitch", RemoteStitch},
-    {"chain-matmuls", ChainMatmuls},      // groups must be final
-    {"settle-refusals", SettleRefusals},  // last: refusals of edges between kernels remain
+    {"absorb-views", AbsorbViews},                 // first: every later pass sees through views
+    {"merge-matmuls", ExplainMatmuls},             // records the refusals of the rewrite
+    {"fuse-elementwise", FuseElementwise, true},   // epilogues match whole chains
+    {"fuse-dot-epilogue", FuseDotEpilogue, true},  // before reductions claim the chains
+    {"fuse-reduce", FuseReduce, true},
+    {"stitch", Stitch, true},
+    {"fuse-scan", FuseScan, true},  // takes loops that rows left
+    {"remote-stitch", RemoteStitch, true},
+    {"chain-matmuls", ChainMatmuls, true},  // groups must be final
+    {"settle-refusals", SettleRefusals},    // last: refusals of edges between kernels remain
 };
 
 }  // namespace
+
+std::vector<std::string> OptionalFusions() {
+  std::vector<std::string> names;
+  for (const Pass& pass : kPasses) {
+    if (pass.optional) names.emplace_back(pass.name);
+  }
+  return names;
+}
 
 absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                                 const AtPass& at_pass) {
@@ -93,7 +102,10 @@ absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& fa
   std::vector<bool> none_floating(graph.nodes().size(), false);
   TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::move(none_floating)));
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
-    if (at_pass) TAILOR_RETURN_IF_ERROR(at_pass("fuse", kPasses[i].name));
+    if (at_pass) {
+      TAILOR_ASSIGN_OR_RETURN(const bool runs, at_pass("fuse", kPasses[i].name));
+      if (!runs && kPasses[i].optional) continue;
+    }
     const FusionPlan before = observer != nullptr ? plan : FusionPlan{};
     TAILOR_RETURN_IF_ERROR(kPasses[i].run(context, plan));
     if (observer != nullptr) observer->Fused(kPasses[i].name, graph, before, plan);

@@ -28,19 +28,20 @@ namespace {
 struct Pass {
   const char* name;
   absl::StatusOr<Graph> (*run)(const Graph& graph, const ShapeFacts& facts);
+  bool optional = false;  // later passes do not need it
 };
 
 // The complete list of rewrites, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
     {"canonicalize-dims", CanonicalizeDims},        // first: later passes compare structure
     {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
-    {"simplify-algebra", SimplifyAlgebra},
+    {"simplify-algebra", SimplifyAlgebra, true},
     {"compose-views", ComposeViews},  // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
-    {"merge-equal-nodes", MergeEqualNodes},
-    {"merge-matmuls", MergeMatmuls},    // equal lhs are one node
-    {"narrow-matmuls", NarrowMatmuls},  // after merging: N is final
+    {"merge-equal-nodes", MergeEqualNodes, true},
+    {"merge-matmuls", MergeMatmuls, true},    // equal lhs are one node
+    {"narrow-matmuls", NarrowMatmuls, true},  // after merging: N is final
     {"split-long-matmuls", SplitLongMatmuls},
     {"reshape-constants", ReshapeConstants},  // reshapes made by the split
     {"remove-dead-nodes", RemoveDeadNodes},
@@ -48,6 +49,14 @@ constexpr Pass kPasses[] = {
 };
 
 }  // namespace
+
+std::vector<std::string> OptionalRewrites() {
+  std::vector<std::string> names;
+  for (const Pass& pass : kPasses) {
+    if (pass.optional) names.emplace_back(pass.name);
+  }
+  return names;
+}
 
 absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass) {
   return RewriteObserved(graph, facts, nullptr, at_pass);
@@ -58,7 +67,10 @@ absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& fact
   Graph current = graph;
   VerifiedRegions verified;
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
-    if (at_pass) TAILOR_RETURN_IF_ERROR(at_pass("rewrite", kPasses[i].name));
+    if (at_pass) {
+      TAILOR_ASSIGN_OR_RETURN(const bool runs, at_pass("rewrite", kPasses[i].name));
+      if (!runs && kPasses[i].optional) continue;
+    }
     TAILOR_ASSIGN_OR_RETURN(Graph next, kPasses[i].run(current, facts));
     if (observer != nullptr) observer->Rewritten(kPasses[i].name, current, next);
     current = std::move(next);

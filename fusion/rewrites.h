@@ -12,8 +12,11 @@ namespace tailor {
 
 // Each pass builds a new graph with the same inputs, outputs, symbols and meaning. The rewrites make dims canonical
 // with `facts`; remove unused nodes, identity views and implied broadcasts; merge equal nodes and matmuls; and simplify
-// algebra such as x*1. `at_pass` reports progress and may cancel.
+// algebra such as x*1. `at_pass` reports progress, may cancel, and leaves optional passes out.
 absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass = {});
+
+// The names of the passes that may be left out: the result computes the same.
+std::vector<std::string> OptionalRewrites();
 
 }  // namespace tailor
 

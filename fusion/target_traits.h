@@ -34,6 +34,8 @@ struct TargetTraits {
   // A kernel may serve several constant dim sizes (codegen/lower/share_kernels.h): it costs little speed.
   bool share_kernels = true;
   bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
+  bool interleave_rows = true;         // a loop may compute several rows side by side
+  bool choose_tilings = true;          // a launch may choose the tiling of a matmul by its cost, not by the rule alone
   bool winograd = true;                // has kernels for Winograd convolutions
   // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):
   // where a matmul would read such a lhs often, it copies it to a staging buffer first.

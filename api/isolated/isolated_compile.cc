@@ -72,6 +72,7 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   const auto constants = b.CreateVectorOfStructs(places);
   const auto targets = Strings(b, options.targets, options.target_count);
   const auto donated = Strings(b, options.donated, options.donated_count);
+  const auto without = Strings(b, options.without, options.without_count);
   const auto key = b.CreateVector(options.secret_key, options.secret_key != nullptr ? 64 : 0);
   CompileRequestBuilder request(b);
   request.add_version(version);
@@ -88,6 +89,7 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   request.add_direct_convolutions(options.direct_convolutions);
   request.add_allow_tf32(options.allow_tf32);
   request.add_optimize(options.optimize);
+  request.add_without(without);
   b.Finish(request.Finish());
   return b.Release();
 }

@@ -146,6 +146,7 @@ void Compile(const Request& asked) {
   Check(tailor_graph_parse_with(request.graph()->c_str(), request.graph()->size(), &parse, &graph));
 
   const std::vector<const char*> targets = Texts(*request.targets()), donated = Texts(*request.donated());
+  const std::vector<const char*> without = Texts(*request.without());
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   options.targets = targets.data();
@@ -163,6 +164,8 @@ void Compile(const Request& asked) {
   options.direct_convolutions = request.direct_convolutions();
   options.allow_tf32 = request.allow_tf32();
   options.optimize = request.optimize();
+  options.without = without.data();
+  options.without_count = without.size();
   Check(tailor_graph_compile_artifact(graph, &options, KeepArtifact, nullptr));
   Send(Kind::kDone, 0, 1, "", "");
 }

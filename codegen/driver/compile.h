@@ -31,6 +31,7 @@ struct CompileOptions {
   bool offer_products = false;       // a matmul provider may compute external gemms
   bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
+  std::vector<std::string> without;  // of OptionalPasses(): passes to leave out
   bool optimize = true;              // false: of CPU code, LLVM's code generation optimizes only micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
   RunConstants run_constants;        // empty: runs compute constant subgraphs
@@ -44,6 +45,9 @@ struct CompiledProgram {
   std::vector<std::shared_ptr<const void>> constants;  // of program.constants, by index
   std::vector<std::shared_ptr<const void>> variants;   // of program.variants, by index
 };
+
+// The names that `without` may have, in the order in which the passes run.
+std::vector<std::string> OptionalPasses();
 
 // Compiles `graph` for all targets of `options`. Borrows both for the call. Runs up to `threads` threads; `progress` is
 // called on the caller's thread. Errors: those of the steps (codegen/driver/pipeline.cc); CANCELLED by `progress`;

@@ -54,6 +54,7 @@ std::string OptionsText(const std::vector<std::string>& targets, const CompileOp
   if (options.offer_products) absl::StrAppend(&text, " offer_products");
   if (options.allow_tf32) absl::StrAppend(&text, " allow_tf32");
   if (!options.optimize) absl::StrAppend(&text, " optimize=0");
+  if (!options.without.empty()) absl::StrAppend(&text, " without=", absl::StrJoin(options.without, ","));
   if (options.direct_convolutions) absl::StrAppend(&text, " direct_convolutions");
   return text;
 }
@@ -153,8 +154,10 @@ absl::Status Pipeline::Lower() {
                                     .offer_products = options_.offer_products,
                                     // All backends share the weights, and only CPUs have Winograd.
                                     .winograd = !options_.direct_convolutions && backends_.size() == 1,
-                                    .at_pass = [&](const char* phase, const char* pass) {
-                                      return Report(absl::StrCat(phase, " ", pass).c_str(), 0);
+                                    .at_pass = [&](const char* phase, const char* pass) -> absl::StatusOr<bool> {
+                                      TAILOR_RETURN_IF_ERROR(Report(absl::StrCat(phase, " ", pass).c_str(), 0));
+                                      const auto& without = options_.without;
+                                      return std::find(without.begin(), without.end(), pass) == without.end();
                                     }};
   for (const auto& backend : backends_) {
     TAILOR_ASSIGN_OR_RETURN(lower::LoweredProgram lowered, lower::LowerGraph(graph_, backend->Traits(), options));

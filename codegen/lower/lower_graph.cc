@@ -82,22 +82,22 @@ class GraphLowering {
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
     tables_.join_chains = traits_.max_attention_row > 0;
-    at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
+    at_pass_ = [&](const char* phase, const char* pass) -> absl::StatusOr<bool> {
       EndPass();
       pass_ = absl::StrCat(phase, " ", pass);
-      return options.at_pass ? options.at_pass(phase, pass) : absl::OkStatus();
+      return options.at_pass ? options.at_pass(phase, pass) : true;
     };
     TAILOR_RETURN_IF_ERROR(
         Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
     if (traits_.share_kernels) {
-      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "share-kernels"));
+      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "share-kernels").status());
       TAILOR_RETURN_IF_ERROR(RunJob([&] {  // printing long expressions recurses deeply
         ShareKernels(tables_.program);
         return absl::OkStatus();
       }));
     }
-    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "verify-kernels"));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "verify-kernels").status());
     for (const KernelPlan& plan : tables_.program.kernels) TAILOR_RETURN_IF_ERROR(VerifyKernelPlan(plan));
     EndPass();
     tables_.program.visits = std::move(visits_);
@@ -128,7 +128,7 @@ class GraphLowering {
       if (!role.numbers.empty()) return Lower(body.first, std::move(role));
     }
     const int number = NewProgram();
-    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "split"));
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "split").status());
     TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> split, SplitAtDataDependentDims(whole));
     const auto stages = std::make_shared<const std::vector<Graph>>(std::move(split));
     TAILOR_RETURN_IF_ERROR(LowerStages({number, stages, 0, stages->front(), std::move(role), {}}));
@@ -154,7 +154,7 @@ class GraphLowering {
 
   // Lowers one stage; sets `next` to the stage that remains to be lowered.
   absl::Status LowerStage(Stage& stage, std::optional<Stage>& next) {
-    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "facts"));
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "facts").status());
     TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(stage.graph));
     if (stage.number == 0) {
       for (const Fact& fact : facts.facts()) {
@@ -169,7 +169,7 @@ class GraphLowering {
     }
     TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(stage.graph, facts, at_pass_));
     TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_, at_pass_));
-    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels").status());
     if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(stage.number, rewritten, facts, traits_, plan));
     const bool last = stage.index + 1 == stage.stages->size();
     const Graph* behind = last ? nullptr : &(*stage.stages)[stage.index + 1];
@@ -183,7 +183,7 @@ class GraphLowering {
       }
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, PropagateFacts(rewritten, facts, id, region));
       absl::StatusOr<int> lowered = Lower(inside, inner);
-      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
+      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels").status());
       if (lowered.ok()) {
         for (int program : WithVersions(*lowered)) AddNodeToMessages(rewritten, id, tables_.program.programs[program]);
         return lowered;
@@ -195,7 +195,7 @@ class GraphLowering {
     };
     TAILOR_ASSIGN_OR_RETURN(host::HostProgram program,
                             LowerProgram(rewritten, facts, plan, stage.role, behind, lower_region, tables_));
-    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory"));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory").status());
     if (tables_.rows_in_place) AliasBuffers(tables_.program.kernels, program);
     host::PlanWorkspace(facts, program);
     TAILOR_RETURN_IF_ERROR(Dump(stage.number, stage.graph, facts, program));

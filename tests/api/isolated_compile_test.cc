@@ -121,6 +121,9 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   options.direct_convolutions = 1;
   options.allow_tf32 = 1;
   options.optimize = 0;
+  const char* pass = "stitch";
+  options.without = &pass;
+  options.without_count = 1;
   options.threads = 1;
   std::string isolated, here;
   ASSERT_EQ(Compile(&isolated), "OK");
@@ -128,7 +131,7 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   ASSERT_EQ(Compile(&here), "OK");
   EXPECT_EQ(isolated, here);
   for (const char* option :
-       {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32", "optimize=0"}) {
+       {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32", "optimize=0", "without=stitch"}) {
     EXPECT_THAT(here, HasSubstr(option));
   }
 }

@@ -8,7 +8,7 @@
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 //   TAILOR_REGRESSIONS=<dir> where the regressions are, instead of the source tree
-//   TAILOR_TEST_DEVICE      cpu, unoptimized, cuda or emulated: tests/support/device.h
+//   TAILOR_TEST_DEVICE      cpu, unoptimized, without, cuda or emulated: tests/support/device.h
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>

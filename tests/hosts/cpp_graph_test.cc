@@ -426,6 +426,9 @@ TEST(CppGraph, BadGraphsAreRefusedByName) {
   options = {};
   options.optimize = 2;
   ExpectInvalid(graph.compile(options), "options.optimize is 2, not 0 or 1");
+  options.optimize = 1;
+  options.without = {"stitch", "glue"};
+  ExpectInvalid(graph.compile(options), "no optional pass \"glue\"");
   other.output("y", other.input("product", DType::kF32, {other.symbol("N") * other.symbol("M")}));
   ExpectInvalid(other.compile(), "cannot be solved");
 }

@@ -293,6 +293,26 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.Error, "options.optimize is 2, not 0 or 1"):
             graph.compile("host", optimize=2)
 
+    def test_passes_may_be_left_out(self):
+        rng, graph = np.random.default_rng(2), tailor.Graph("block")
+        x = graph.input("x", "f32", ["N", 20])
+        weights = [graph.constant(rng.standard_normal((20, 24)).astype(np.float32), name) for name in "ab"]
+        products = [graph.dot(graph.gelu(x), weight) for weight in weights]
+        graph.output("y", graph.softmax(graph.add(*products), 1))
+        rows = rng.standard_normal((5, 20)).astype(np.float32)
+        with self.assertRaisesRegex(tailor.Error, 'no optional pass "glue"') as raised:
+            graph.compile("host", without="glue")
+        passes = str(raised.exception).split("left out: ")[1].split(", ")
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "compiling.md").read_text()
+        section = page.split("## Leaving passes out")[1].split("\n## ")[0]
+        self.assertEqual(re.findall(r"^\| `([a-z-]+)`", section, re.MULTILINE), passes)
+        expected = graph.compile("host").run(rows)[0]
+        for one in passes:
+            with self.subTest(without=one):
+                executable = graph.compile("host", without=[one])
+                self.assertIn(f"without={one}", executable.describe()["provenance"]["options"])
+                np.testing.assert_allclose(executable.run(rows)[0], expected, rtol=1e-5, atol=1e-6)
+
     def projected_constants(self, size):
         rng, graph = np.random.default_rng(3), tailor.Graph("projected")
         table, weights = (rng.standard_normal((size, size)).astype(np.float32) for _ in range(2))

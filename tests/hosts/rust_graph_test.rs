@@ -228,6 +228,16 @@ fn code_may_stay_unoptimized() {
 }
 
 #[test]
+fn passes_may_be_left_out() {
+    let graph = graph();
+    graph.output("y", input(&graph, "x").exp().unwrap()).unwrap();
+    let executable = graph.compile_with(CompileOptions { without: &["stitch"], ..Default::default() }).unwrap();
+    assert!(executable.describe().unwrap().contains("without=stitch"));
+    let error = graph.compile_with(CompileOptions { without: &["glue"], ..Default::default() }).unwrap_err();
+    assert!(error.to_string().contains("no optional pass \"glue\""), "{}", error);
+}
+
+#[test]
 fn builders_keep_the_shape() {
     let graph = graph();
     let x = input(&graph, "x");

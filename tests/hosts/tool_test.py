@@ -77,6 +77,24 @@ class ToolTest(ToolCase):
             described = json.loads(self.run_tool("inspect", "e.tlr", "--json")[1])
             self.assertEqual(described["provenance"]["options"], "targets=x86-64-v2" + said)
 
+    def test_passes_may_be_left_out(self):
+        (self.path / "softmax.txt").write_text("""graph @s(%x: f32[N, C]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %s
+  return "y" = %y
+}
+""")
+        launches = []
+        for arguments in ((), ("--without", "stitch", "--without", "fuse-elementwise")):
+            self.succeed("compile", "softmax.txt", "-o", "s.tlr", "--target", "host", *arguments)
+            described = json.loads(self.run_tool("inspect", "s.tlr", "--json")[1])
+            launches.append(len(described["variants"][0]["launches"]))
+        self.assertLess(*launches)
+        self.assertIn("no optional pass", self.run_tool("compile", "softmax.txt", "--without", "glue")[2])
+
     def test_a_provider_computes_offered_products(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/cuda/backend/cuda_backend.h"
 #include "codegen/driver/compile.h"
 #include "codegen/link/target_machine.h"
@@ -19,6 +20,7 @@ namespace {
 struct Choices {
   bool donated = false;  // all inputs
   bool optimize = true;
+  std::string without = {};  // a pass to leave out; empty: none
   DeviceChoice device = {};
 };
 
@@ -26,10 +28,13 @@ class TargetDevice : public TestDevice {
  public:
   explicit TargetDevice(std::string target, const Choices& choices = {})
       : target_(std::move(target)), choices_(choices) {}
-  std::string name() const override { return target_; }
+  std::string name() const override {
+    return choices_.without.empty() ? target_ : absl::StrCat(target_, " without ", choices_.without);
+  }
   bool survives_fork() const override { return choices_.device.kind == DeviceChoice::kCpu || target_ == "simt"; }
   absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
     driver::CompileOptions options{.targets = {target_}, .threads = 1, .optimize = choices_.optimize};
+    if (!choices_.without.empty()) options.without.push_back(choices_.without);
     for (NodeId input : graph.inputs()) {
       if (choices_.donated) options.donated.push_back(graph.node(input).string("name"));
     }
@@ -91,6 +96,13 @@ std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest() {
   const std::string name = named == nullptr ? "cpu" : named;
   if (name == "cpu") return CpuDevices();
   if (name == "unoptimized") return CpuDevicesWith({.optimize = false});
+  if (name == "without") {
+    std::vector<std::unique_ptr<TestDevice>> devices;
+    for (const std::string& pass : driver::OptionalPasses()) {
+      devices.push_back(std::make_unique<TargetDevice>(CpuDevices().front()->name(), Choices{.without = pass}));
+    }
+    return devices;
+  }
   if (name == "emulated") setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
   std::vector<std::unique_ptr<TestDevice>> devices;
   if (name == "qemu") {

@@ -220,6 +220,8 @@ void AddCompile(CLI::App* app, Execute* run) {
                    "compiles faster, runs slower (default: 1)")
       ->type_name("0|1")
       ->check(Quiet(CLI::Range(0, 1)));
+  AddList(command, "--without", &arguments->without, "PASS",
+          "a pass to leave out, to find what a result or a time is due to (docs/compiling.md)");
   command->add_option("--key", arguments->key, "sign the artifact with this secret key (tailor keygen)")
       ->type_name("FILE");
   command->add_flag("--progress", arguments->progress, "show progress also where stderr is no terminal");

@@ -51,7 +51,7 @@ struct CompileArguments {
   ModelArguments model;
   std::string artifact;  // empty: the model's path with .tlr
   std::vector<std::string> targets;
-  std::vector<std::string> donated;
+  std::vector<std::string> donated, without;
   uint64_t max_versions = 0;  // 0: the default
   uint64_t threads = 0;       // 0: tailor_usable_cpus()
   bool offer_products = false;

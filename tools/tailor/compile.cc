@@ -65,6 +65,7 @@ size_t CompileTo(const std::string& path, const CompileArguments& arguments) {
   if (!arguments.key.empty()) key = ReadSecretKey(arguments.key);
   const GraphHandle graph = LoadGraph(arguments.model);
   const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
+  const std::vector<const char*> without = CStrings(arguments.without);
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   SetOptions(arguments, &options);
@@ -72,6 +73,8 @@ size_t CompileTo(const std::string& path, const CompileArguments& arguments) {
   options.target_count = targets.size();
   options.donated = donated.data();
   options.donated_count = donated.size();
+  options.without = without.data();
+  options.without_count = without.size();
   if (!arguments.key.empty()) options.secret_key = key.data();
   Destination destination{path};
   const CompilationProgress progress(arguments.progress, &options);

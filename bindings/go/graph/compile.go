@@ -20,7 +20,7 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
                               int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
                               int64_t allow_tf32, uint64_t memory_limit, int64_t isolated, int64_t optimize,
-                              int32_t progress, uintptr_t compilation, tailor_executable** executable) {
+                              const char* const* without, size_t without_count, int32_t progress, uintptr_t compilation, tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
 	options.targets = targets;
@@ -38,6 +38,8 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
 	options.memory_limit = memory_limit;
 	options.isolated = isolated;
 	options.optimize = optimize;
+	options.without = without;
+	options.without_count = without_count;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
 	if (executable != NULL) return tailor_graph_compile(graph, runtime, &options, executable);
@@ -91,6 +93,8 @@ type CompileOptions struct {
 	// Unoptimized: of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling
 	// takes 0.5 to 0.8 of the time, runs longer; results are the same bits (docs/compiling.md).
 	Unoptimized bool
+	// Without names passes to leave out, to find what a result or a time is due to (docs/compiling.md).
+	Without []string
 }
 
 // compilation is the state that the callbacks of one compilation share.
@@ -144,6 +148,11 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		return nil, err
 	}
 	defer donated.free()
+	without, err := newStrings(given.Without)
+	if err != nil {
+		return nil, err
+	}
+	defer without.free()
 
 	state := &compilation{progress: given.Progress}
 	handle := cgo.NewHandle(state)
@@ -170,8 +179,8 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		status := C.compile(g.handle, (*C.tailor_runtime)(runtime), targets.first, C.size_t(targets.count),
 			C.uint64_t(given.Threads), (*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions),
 			C.uint64_t(given.MaxCodeBytes), donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal),
-			direct, allowTF32, C.uint64_t(given.MemoryLimit), isolated, optimize, withProgress, C.uintptr_t(handle),
-			executable)
+			direct, allowTF32, C.uint64_t(given.MemoryLimit), isolated, optimize, without.first,
+			C.size_t(without.count), withProgress, C.uintptr_t(handle), executable)
 		g.compiling = false
 		return check(status)
 	})

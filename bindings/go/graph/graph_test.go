@@ -297,6 +297,23 @@ func TestCodeMayStayUnoptimized(t *testing.T) {
 	}
 }
 
+func TestPassesMayBeLeftOut(t *testing.T) {
+	g := newGraph(t, "exp")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Exp())
+	e, err := g.Compile(&graph.CompileOptions{Without: []string{"stitch"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if said, err := e.Describe(); err != nil || !strings.Contains(said, "without=stitch") {
+		t.Errorf("%v (%v)", said, err)
+	}
+	if _, err := g.Compile(&graph.CompileOptions{Without: []string{"glue"}}); err == nil ||
+		!strings.Contains(err.Error(), "no optional pass \"glue\"") {
+		t.Errorf("an unknown pass: %v", err)
+	}
+}
+
 func TestConstantsAreCopiedOrBorrowed(t *testing.T) {
 	g := newGraph(t, "constants")
 	x := newInput(g, "x")

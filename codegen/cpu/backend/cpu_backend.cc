@@ -72,7 +72,10 @@ bool MultipliesBF16(const lower::LoweredProgram& lowered) {
 
 class CpuBackend final : public backend::Backend {
  public:
-  CpuBackend(std::vector<CpuTarget> targets, bool optimize) : targets_(std::move(targets)), optimize_(optimize) {}
+  CpuBackend(std::vector<CpuTarget> targets, const CpuBackendOptions& options)
+      : targets_(std::move(targets)), options_(options) {
+    Restrict();
+  }
 
   TargetTraits Traits() const override { return targets_.front().traits; }
 
@@ -86,6 +89,7 @@ class CpuBackend final : public backend::Backend {
       names.push_back(level ? target.level : target.name);
     }
     TAILOR_ASSIGN_OR_RETURN(targets_, FindTargets(names));
+    Restrict();
     return absl::OkStatus();
   }
 
@@ -103,21 +107,29 @@ class CpuBackend final : public backend::Backend {
   std::vector<std::unique_ptr<backend::TargetBuild>> Start(const lower::LoweredProgram& program) const override {
     std::vector<std::unique_ptr<backend::TargetBuild>> builds;
     for (const CpuTarget& target : targets_) {
-      builds.push_back(std::make_unique<CpuBuild>(program, target, optimize_));
+      builds.push_back(std::make_unique<CpuBuild>(program, target, options_.optimize));
     }
     return builds;
   }
 
  private:
+  void Restrict() {
+    for (CpuTarget& target : targets_) {
+      target.traits.interleave_rows = options_.interleave_rows;
+      target.traits.choose_tilings = options_.choose_tilings;
+    }
+  }
+
   std::vector<CpuTarget> targets_;
-  const bool optimize_;
+  const CpuBackendOptions options_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names, bool optimize) {
+absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names,
+                                                                 const CpuBackendOptions& options) {
   TAILOR_ASSIGN_OR_RETURN(std::vector<CpuTarget> targets, FindTargets(names));
-  return std::make_unique<CpuBackend>(std::move(targets), optimize);
+  return std::make_unique<CpuBackend>(std::move(targets), options);
 }
 
 }  // namespace tailor::cpu

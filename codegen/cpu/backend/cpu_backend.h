@@ -11,9 +11,16 @@
 
 namespace tailor::cpu {
 
+struct CpuBackendOptions {
+  bool optimize = true;         // HostBuild
+  bool interleave_rows = true;  // TargetTraits
+  bool choose_tilings = true;
+};
+
 // `names`: targets (FindCpuTarget), or "host" for this machine's level. Each target is built once, the most demanding
-// first. INVALID_ARGUMENT for an unknown name. `optimize`: as for HostBuild.
-absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names, bool optimize);
+// first. INVALID_ARGUMENT for an unknown name.
+absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCpuBackend(const std::vector<std::string>& names,
+                                                                 const CpuBackendOptions& options);
 
 }  // namespace tailor::cpu
 

@@ -142,6 +142,7 @@ bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
 // Schedule::interleaved_rows. While one row's reductions end, or it waits for its previous element, another row
 // proceeds.
 int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
+  if (!traits.interleave_rows) return 1;
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
   const bool many_registers = traits.vector_registers >= 32;
   if (LanesAcrossRows(plan, schedule) && IsScanOnly(plan)) return many_registers ? kScansSideBySide : kFewScans;

@@ -62,6 +62,7 @@ struct CompileOptions {
   bool isolated = false;                                   // compile in a process of its own
   std::string worker;                                      // path of its program; "": the library's
   std::int64_t optimize = 1;                               // 0: compiles faster, runs take longer (docs/compiling.md)
+  std::vector<std::string> without;                        // passes to leave out (docs/compiling.md)
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.
@@ -336,7 +337,7 @@ class Graph : public GraphOps {
     if (!options.secret_key.empty() && options.secret_key.size() != 64) {
       return detail::invalid("secret_key has " + std::to_string(options.secret_key.size()) + " bytes, not 64");
     }
-    std::vector<const char*> targets, donated;
+    std::vector<const char*> targets, donated, without;
     for (const std::string& target : options.targets) {
       if (auto text = detail::text_without_nul("target", target); !text) return text;
       targets.push_back(target.c_str());
@@ -344,6 +345,10 @@ class Graph : public GraphOps {
     for (const std::string& input : options.donated) {
       if (auto text = detail::text_without_nul("donated", input); !text) return text;
       donated.push_back(input.c_str());
+    }
+    for (const std::string& pass : options.without) {
+      if (auto text = detail::text_without_nul("without", pass); !text) return text;
+      without.push_back(pass.c_str());
     }
     if (auto text = detail::text_without_nul("worker", options.worker); !text) return text;
     Progress progress = {options, {}};
@@ -368,6 +373,8 @@ class Graph : public GraphOps {
     c.isolated = options.isolated;
     c.worker = options.worker.empty() ? nullptr : options.worker.c_str();
     c.optimize = options.optimize;
+    c.without = without.data();
+    c.without_count = without.size();
     const detail::GraphPointer held = graph_;  // the callback may end this object
     Result<void> done = detail::check(function(held->raw(), &c));
     progress.caught.rethrow();

@@ -193,6 +193,8 @@ pub struct tailor_compile_options {
     pub isolated: i64,
     pub worker: *const c_char,
     pub optimize: i64,
+    pub without: *const *const c_char,
+    pub without_count: usize,
 }
 
 impl Default for tailor_compile_options {

@@ -58,6 +58,8 @@ pub struct CompileOptions<'a> {
     /// Of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling takes
     /// 0.5 to 0.8 of the time, runs longer; results are the same bits (docs/compiling.md).
     pub unoptimized: bool,
+    /// Names of passes to leave out, to find what a result or a time is due to (docs/compiling.md).
+    pub without: &'a [&'a str],
 }
 
 impl fmt::Debug for CompileOptions<'_> {
@@ -100,6 +102,8 @@ impl Graph {
         let targets: Vec<*const c_char> = targets.iter().map(|name| name.as_ptr()).collect();
         let donated = texts("donated input", options.donated)?;
         let donated: Vec<*const c_char> = donated.iter().map(|name| name.as_ptr()).collect();
+        let without = texts("pass", options.without)?;
+        let without: Vec<*const c_char> = without.iter().map(|name| name.as_ptr()).collect();
         let worker = options.worker.map(utf8).transpose()?.map(|path| text("worker", path)).transpose()?;
         let mut progress = options.progress;
         let given = sys::tailor_compile_options {
@@ -122,6 +126,8 @@ impl Graph {
             isolated: options.isolated.into(),
             worker: worker.as_ref().map_or(ptr::null(), |worker| worker.as_ptr()),
             optimize: (!options.unoptimized).into(),
+            without: without.as_ptr(),
+            without_count: without.len(),
             ..Default::default()
         };
         let result = self.call(|graph| function(graph, &given));

@@ -3,7 +3,7 @@
     python -m side_by_side.processes.compile_model FILE.onnx OUT.tlr SPECIFICATION
 
 The specification is JSON: {"targets": [..] (empty: all CPU levels), "dims": {name: integer or {"min": .., "max": ..}},
-"fixed": {input: value}}. Prints {"seconds": from the file to the artifact on disk, "peak": bytes}."""
+"fixed": {input: value}}, and may have "without" and "max_versions" as Graph.compile takes them. Prints {"seconds": from the file to the artifact on disk, "peak": bytes}."""
 import json
 import sys
 import time
@@ -21,7 +21,8 @@ def main():
             for name, dim in specification["dims"].items()}
     fixed = {name: numpy.asarray(value) for name, value in specification["fixed"].items()}
     begin = time.perf_counter()
-    tailor.onnx.load(model, dims, fixed).compile(specification["targets"]).save(out)
+    options = {name: specification[name] for name in ("without", "max_versions") if name in specification}
+    tailor.onnx.load(model, dims, fixed).compile(specification["targets"], **options).save(out)
     print(json.dumps({"seconds": time.perf_counter() - begin, "peak": memory()["peak"]}))
 
 

@@ -46,6 +46,7 @@ class Engine:
             model, inputs = nodes.model(case["node"])
             return self._compiled(tailor.onnx.load(model), inputs)
         if self._model:
+            self._case = case
             return self._bound(self._session, self._model, of_model(case))
         graph, x = op_graph(case)
         return self._compiled(graph, {"x": x})
@@ -55,11 +56,26 @@ class Engine:
         return self._bound(executable.session(threads=self._threads), executable, inputs)
 
     def answer(self, request):
+        if "launches" in request:
+            return {"launches": self._launches()}
+        if "reserve_case" in request:
+            self._session.reserve(*of_model(request["reserve_case"]).values())
+            return {}
         if "reserve" in request:
             self._session.reserve(request["reserve"], request["reserve"])
             return {}
         plans = (self._model.plan(shape, shape, threads=self._threads) for shape in request["workspace"])
         return {"bytes": [plan.workspace_bytes for plan in plans]}
+
+    def _launches(self):
+        """Kernels of a run: those of loops and branches count as often as they are launched."""
+        count = [0]
+
+        def launched(event):
+            count[0] += event.launch is not None
+        session = self._model.session(threads=1, trace=launched)
+        session.run(**of_model(self._case))
+        return count[0]
 
     @staticmethod
     def _bound(session, executable, inputs):

@@ -1,7 +1,7 @@
 """The list of rows: a row absent from it does not exist."""
 from ..figures import Row
 from . import (choice, convolutions, dots, encoders, first_run, fixed_costs, images, in_cache, memory, mikpoly, models,
-               nodes, serving, static_build, streaming, two_threads)
+               nodes, papers, serving, static_build, streaming, two_threads)
 
 ROWS = [
     Row("cpu-1", "f32 matmuls of 32 rows and more, one thread: share of the multiply-add peak", dots.many_rows),
@@ -26,6 +26,8 @@ ROWS = [
     Row("encoder", "the sentence encoder at fixed shapes against onnxruntime: speed-up", encoders.fixed_shapes),
     Row("images", "ResNets at images of random sizes against onnxruntime and OpenVINO: speed-up", images.random_sizes),
     Row("models", "whole models against the better of onnxruntime and OpenVINO: speed-up", models.whole_models),
+    Row("papers", "the papers' workloads against PyTorch, onnxruntime and OpenVINO, and without each mechanism: speed-up",
+        papers.workloads),
     Row("mikpoly", "f32 matmuls of MikPoly's ranges, one thread, against the best of OpenBLAS, oneDNN and MKL: speed-up",
         mikpoly.drawn),
     Row("serving", "eight callers, three models, mixed shapes, against onnxruntime and OpenVINO",

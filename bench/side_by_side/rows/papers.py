@@ -1,0 +1,197 @@
+"""The papers' workloads: Tailor against PyTorch, onnxruntime and OpenVINO, and without one mechanism each.
+
+bench/data/papers.csv lists them. Tailor's file has every dim symbolic that the model leaves open; "fixed" is the same model
+compiled for the timed shape. Peers take turns with Tailor, and so does Tailor with each of its own variants. One thread.
+"""
+import dataclasses
+import pathlib
+import statistics
+import tempfile
+
+from .. import corpus, engines
+from ..figures import AtLeast, AtMost, Figure, NotMeasured, failure, geomean, percentile
+from ..lists import rows_of
+from ..tables import Table
+from .models import compile_once
+
+SECONDS, VARIANT_SECONDS, NEW_SECONDS = 1.0, 0.5, 0.3  # of a turn
+TOLERANCE = 1e-3
+# What compile_model.py gets beyond the targets, by column. "fixed" has the dims of the timed shape.
+VARIANTS = {
+    "stitch": {"without": ["stitch"]},
+    "loop fusion": {"without": ["fuse-elementwise", "fuse-dot-epilogue", "fuse-reduce", "stitch", "fuse-scan"]},
+    "merge": {"without": ["merge-matmuls"]},
+    "chain": {"without": ["chain-matmuls"]},
+    "interleave": {"without": ["interleave-rows"]},
+    "versions": {"max_versions": 1},
+    "search": {"without": ["choose-tilings"]},
+    "fixed": {},
+}
+PEERS = {"eager": ("catalog", "eager"), "compiled": ("catalog", "compiled"), "AOTInductor": ("catalog", "aot"),
+         "onnxruntime": ("onnxruntime", None), "OpenVINO": ("openvino", None)}
+MEANS = {"eager": 1.5, "compiled": 1.3, "onnxruntime": 1.3}
+FIXED_SPEED, LAUNCHES, NEW_SHAPE = AtLeast(0.97), AtMost(0.5), AtMost(1.1)
+
+
+@dataclasses.dataclass
+class Side:
+    """One engine at a workload: seconds of runs, kernels of a run if known, seconds to open the model, and of the first run
+    at a new shape over the median of later ones."""
+    times: list
+    opened: float
+    launches: int | None
+    new_shape: float
+
+    @property
+    def median(self):
+        return statistics.median(self.times)
+
+
+@dataclasses.dataclass
+class Measured:
+    """`sides`: {"Tailor" or a key of PEERS: Side}; `gains`: {a key of VARIANTS: [time without over time with, of each round]}."""
+    name: str
+    shape: str
+    sides: dict
+    gains: dict
+
+    def ratio(self, peer):
+        return self.sides[peer].median / self.sides["Tailor"].median
+
+
+def workloads(bench):
+    if not bench.full and "papers" not in bench.asked:
+        raise NotMeasured("twenty minutes and PyTorch: ./dev bench --only papers")
+    results, missing = [], []
+    for row in rows_of("papers.csv"):
+        if not (row["name"] in bench.named if bench.named else bench.full or row["quick"] == "yes"):
+            continue
+        try:
+            results.append(measured(bench, row))
+        except NotMeasured as reason:
+            missing.append(Figure(f"papers: {row['name']}", reason=f"not measured: {reason}"))
+        except Exception as error:  # noqa: BLE001 - the other workloads are still measured
+            missing.append(Figure(f"papers: {row['name']}", reason=failure(error)))
+    if results:
+        bench.tables += [run_table(results), gain_table(results)]
+    return figures(results) + missing
+
+
+# ---- One workload -----------------------------------------------------------------------------------
+
+def measured(bench, row):
+    model = corpus.Model(row["model"], row["exporter"], "", True, corpus.sizes_of(row["sizes"]))
+    path, entry = bench.corpus.file(model), bench.corpus.entry(model)
+    case = {"inputs": entry["inputs"], "sizes": model.sizes, "fixed": entry.get("fixed") or {}}
+    new = {**case, "sizes": corpus.sizes_of(row["new"])}
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        base = {"targets": [bench.cpu.target], "dims": entry.get("dims") or {}, "fixed": case["fixed"]}
+        artifact, variant = pathlib.Path(folder) / "model.tlr", pathlib.Path(folder) / "variant.tlr"
+        bench.progress(f"{row['name']}: compiling")
+        seconds, _ = compile_once(path, artifact, base)
+        bench.progress(f"{row['name']} at {row['sizes']}, beside peers")
+        sides = beside_peers(bench, row, case, new, artifact, path, seconds)
+        gains = {}
+        for name, options in VARIANTS.items():
+            bench.progress(f"{row['name']} without {name}" if name != "fixed" else f"{row['name']} for its shape")
+            dims = {"dims": corpus.fixed_dims(path, entry, model.sizes)} if name == "fixed" else {}
+            compile_once(path, variant, {**base, **options, **dims})
+            gains[name] = beside_variant(bench, case, artifact, variant)
+    return Measured(row["name"], row["sizes"], sides, gains)
+
+
+def openers(row, artifact, path):
+    catalog = {name: lambda mode=mode: engines.python_engine("catalog", 1, f"{mode}:{row['model']}", corpus.EXPORTERS_PYTHON)
+               for name, (kind, mode) in PEERS.items() if kind == "catalog"}
+    others = {name: lambda kind=kind: engines.python_engine(kind, 1, path)
+              for name, (kind, mode) in PEERS.items() if kind != "catalog"}
+    return {"Tailor": lambda: engines.python_engine("tailor", 1, artifact), **catalog, **others}
+
+
+def beside_peers(bench, row, case, new, artifact, path, seconds):
+    opened, sides = {}, {}
+    try:
+        for name, opener in openers(row, artifact, path).items():
+            try:
+                engine = opened[name] = opener()
+                first = engine.prepare(**case)
+                if name != "Tailor":
+                    engines.require_agreement([opened["Tailor"], engine], TOLERANCE, row["name"])
+            except (NotMeasured, RuntimeError, ValueError) as reason:
+                if name == "Tailor":
+                    raise
+                bench.note(f"papers: {row['name']} without {name}: {str(reason)[:200]}")
+                if name in opened:
+                    opened.pop(name).close()
+                continue
+            own = engine.ask(opened=True)["seconds"]
+            sides[name] = Side([], seconds if name == "Tailor" else own + (first if name == "compiled" else 0),
+                               launches(engine, name), 0)
+        for name, times in zip(opened, engines.times_of_turns(list(opened.values()), bench.rounds, SECONDS)):
+            sides[name].times = times
+        opened["Tailor"].ask(reserve_case=new)
+        for name, engine in opened.items():
+            first = engine.prepare(**new)
+            sides[name].new_shape = first / statistics.median(engine.times(NEW_SECONDS))
+        return sides
+    finally:
+        for engine in opened.values():
+            engine.close()
+
+
+def launches(engine, name):
+    """None for engines that do not tell."""
+    return engine.ask(launches=True)["launches"] if name == "Tailor" or PEERS[name][0] == "catalog" else None
+
+
+def beside_variant(bench, case, artifact, variant):
+    """The time of the variant over that of the artifact, of each round."""
+    with engines.all_open(*(lambda file=file: engines.python_engine("tailor", 1, file) for file in (artifact, variant))) as pair:
+        for engine in pair:
+            engine.prepare(**case)
+        engines.require_agreement(pair, TOLERANCE, "without a pass")
+        turns = [engines.times_of_turns(pair, 1, VARIANT_SECONDS) for _ in range(bench.rounds)]
+        return [statistics.median(theirs) / statistics.median(own) for own, theirs in turns]
+
+
+# ---- Figures and tables -----------------------------------------------------------------------------
+
+def figures(results):
+    out = []
+    for peer in PEERS:
+        ratios = {each.name: each.ratio(peer) for each in results if peer in each.sides}
+        if not ratios:
+            continue
+        mean, worst = geomean(ratios.values()), min(ratios, key=ratios.get)
+        bar = AtLeast(MEANS[peer]) if peer in MEANS else None
+        out += [Figure(f"over {peer}, {len(ratios)} workloads, geometric mean", mean, "x", bar, peer, ratio=mean),
+                Figure(f"over {peer}, worst: {worst}", ratios[worst], "x", AtLeast(1.0), peer, ratio=ratios[worst])]
+    if results:
+        out.append(Figure("speed of one build for all shapes over that of one for the shape, geometric mean",
+                          geomean(statistics.median(each.gains["fixed"]) for each in results), "x", FIXED_SPEED))
+        counted = [each for each in results if "eager" in each.sides]
+        if counted:
+            out.append(Figure("kernels over those of eager PyTorch, geometric mean", geomean(
+                each.sides["Tailor"].launches / each.sides["eager"].launches for each in counted), "x", LAUNCHES))
+        worst = max(results, key=lambda each: each.sides["Tailor"].new_shape)
+        out.append(Figure(f"first run at a new shape over later ones, worst: {worst.name}", worst.sides["Tailor"].new_shape, "x",
+                          NEW_SHAPE))
+    return out
+
+
+def run_table(results):
+    """A row for each workload and engine."""
+    rows = [[each.name, each.shape, name, 1e3 * side.median, 1e3 * percentile(side.times, 99),
+             each.ratio(name) if name != "Tailor" else None, side.launches, side.opened, side.new_shape]
+            for each in results for name, side in each.sides.items()]
+    return Table("Workloads of the papers, one thread: ms of a run, Tailor's speed-up, kernels of a run, seconds to compile or "
+                 "open, first run at another shape over later ones",
+                 ("workload", "shape", "engine", "P50 ms", "P99 ms", "speed-up", "kernels", "s to compile", "new shape"), rows)
+
+
+def gain_table(results):
+    """The median over rounds, and half of their range."""
+    def cell(gains):
+        return f"{statistics.median(gains):.2f} +- {(max(gains) - min(gains)) / 2:.2f}"
+    return Table("Time without a mechanism over time with it; fixed: compiled for the shape over compiled for all",
+                 ("workload", *VARIANTS), [[each.name, *(cell(each.gains[name]) for name in VARIANTS)] for each in results])

@@ -74,12 +74,6 @@ struct ResultView {
   bool ends = false;        // no transpose or reshape reads it, or the chain ends with it
 };
 
-bool MovesLastDim(const Node& node) {
-  if (node.op != OpKind::kTranspose) return false;
-  const std::vector<int64_t>& perm = node.i64s("permutation");
-  return !perm.empty() && perm.back() + 1 != static_cast<int64_t>(perm.size());
-}
-
 // Per node: how it stands in the views of a matmul's result, or of elementwise nodes on it with one user each.
 std::vector<ResultView> ViewsOfResults(const FusionContext& context, const Uses& uses) {
   const Graph& graph = context.graph;

@@ -205,12 +205,22 @@ struct Former {
       for (Value operand : graph().node(id).operands) {
         NodeId source = operand.node;
         while (uses.floating(source) && !graph().node(source).operands.empty()) {
+          if (!context.traits.free_index_arithmetic && ReadsAcrossRows(source)) {
+            return absl::FailedPreconditionError(
+                absl::StrCat("every task would read ", graph().NameOf({source, 0}), " across rows"));
+          }
           source = graph().node(source).operands[0].node;
         }
         if (InCore(source)) pending.push_back(source);
       }
     }
     return nodes;
+  }
+
+  // Whether neighbours of the view's last dim are rows apart in its operand.
+  bool ReadsAcrossRows(NodeId view) const {
+    const Node& node = graph().node(view);
+    return MovesLastDim(node) && !ProvablyOne(context.facts, graph().type(node.operands[0]).shape.back());
   }
 
   // The nodes computed from the matmul's result, the matmul included.

@@ -225,12 +225,16 @@ bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshap
   });
 }
 
+bool MovesLastDim(const Node& node) {
+  if (node.op != OpKind::kTranspose) return false;
+  const std::vector<int64_t>& permutation = node.i64s("permutation");
+  return !permutation.empty() && permutation.back() + 1 != static_cast<int64_t>(permutation.size());
+}
+
 bool SpreadsLastDim(const Graph& graph, NodeId id) {
   for (const Node* view = &graph.node(id); view->op == OpKind::kTranspose || view->op == OpKind::kReshape;
        view = &graph.node(view->operands[0].node)) {
-    if (view->op != OpKind::kTranspose) continue;
-    const std::vector<int64_t>& permutation = view->i64s("permutation");
-    if (!permutation.empty() && permutation.back() + 1 != static_cast<int64_t>(permutation.size())) return true;
+    if (MovesLastDim(*view)) return true;
   }
   return false;
 }

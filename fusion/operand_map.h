@@ -50,6 +50,8 @@ class OperandMaps {
 bool ReshapeOnlySplits(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 
+// Whether `node` is a transposition that makes another dim the last one.
+bool MovesLastDim(const Node& node);
 // Whether neighbours along the last dim of `view`, a chain of transpositions and reshapes, are apart in its source.
 bool SpreadsLastDim(const Graph& graph, NodeId view);
 

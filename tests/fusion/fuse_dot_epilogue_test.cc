@@ -283,6 +283,27 @@ TEST(FuseDotEpilogue, PaddingOfTheLeftOperandIsComputedToo) {
 )");
 }
 
+// Each task would copy columns of %x into rows of its image.
+TEST(FuseDotEpilogue, WhatIsPaddedIsNotReadAcrossRows) {
+  EXPECT_EQ(Matmuls(R"(
+graph @g(%x: f32[N, L, 32], %m: f32[N, L, 1], %w: f32[64, 96]) where L in [1, 100] {
+  %s = transpose %x {permutation = [0, 2, 1]}
+  %k = transpose %m {permutation = [0, 2, 1]}
+  %h = mul %s, %k
+  %z = constant 0 : f32[]
+  %p = pad %h, %z {low = [0, 0, 1], high = [0, 0, 1]}
+  %v = window %p {axes = [2], sizes = [3]}
+  %t = transpose %v {permutation = [0, 1, 3, 2]}
+  %r = reshape %t {shape = [N, 96, L]}
+  %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
+  return %d
+})"),
+            R"(g0 loop [N, 32, L + 2] in(%x, %m) out(%p) { %s = transpose %x; %k = transpose %m; %h = mul %s, %k; %p = pad %h, 0 }
+g1 contraction [N, L, 64 | 96] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
+refused %p -> %d in fuse-dot-epilogue: every task would read %s across rows
+)");
+}
+
 TEST(FuseDotEpilogue, NothingExpensiveIsComputedAgainForEachTask) {
   EXPECT_EQ(Matmuls(Windows("\n  %h = exp %x", "\n  return %d")),
             R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = exp %x; %p = pad %h, 0 }

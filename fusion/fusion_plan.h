@@ -81,7 +81,7 @@ struct FusionPlan {
 absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                                 const AtPass& at_pass = {});
 
-// The names of the passes that may be left out: the kernels compute the same.
+// The names of the passes that may be left out: results agree within rounding.
 std::vector<std::string> OptionalFusions();
 
 // Checks the structural invariants: each node with code is in one group, the order is executable, inputs and outputs

@@ -15,7 +15,7 @@ namespace tailor {
 // algebra such as x*1. `at_pass` reports progress, may cancel, and leaves optional passes out.
 absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass = {});
 
-// The names of the passes that may be left out: the result computes the same.
+// The names of the passes that may be left out: results agree within rounding.
 std::vector<std::string> OptionalRewrites();
 
 }  // namespace tailor

@@ -21,9 +21,7 @@ struct TargetTraits {
   bool fused_multiply_add = true;
   bool half_conversions = false;  // CPU: instructions convert f16 to f32 and back
   BF16Matmuls bf16_matmuls = BF16Matmuls::kConverted;
-  int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
-  bool grid_barrier = false;           // a launch may synchronize its whole grid
-  int64_t launch_cost_ns = 30;
+  int64_t regional_bytes = 512 << 10;    // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   size_t max_kernel_tensors = SIZE_MAX;  // limit on inputs plus outputs of a kernel of several nodes
   bool row_blocks = true;                // one thread may run a chain of kernels on a block of rows that stays in cache
   // The largest row length of the factors with which two matmuls and the softmax between them become one online-softmax

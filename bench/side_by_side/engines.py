@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy
@@ -19,16 +20,22 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = BENCH.parent / "bindings" / "python"
 SAMPLES = BENCH.parent / "tools" / "export_models"  # inputs of models
 TORCH_PYTHON = BENCH.parent / ".venv-torch" / "bin" / "python"
+OPENING = 240  # seconds: AOTInductor compiles when it opens a model
 PAUSE = 0.02  # seconds before each turn, so that the other engines' threads fall asleep
 
 
 class Engine:
-    """A process. `name` is its own name, with its version."""
+    """A process. `name` is its own name, with its version. It is ended if it is not ready in OPENING seconds."""
 
     def __init__(self, command, environment=None):
         self._process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True, env=environment)
-        self.name = self._read()["ready"]
+        limit = threading.Timer(OPENING, self._process.kill)
+        limit.start()
+        try:
+            self.name = self._read()["ready"]
+        finally:
+            limit.cancel()
 
     def _read(self):
         line = self._process.stdout.readline()

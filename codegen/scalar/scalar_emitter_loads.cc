@@ -144,12 +144,12 @@ int ScalarEmitter::LaneDivisor(const Expr& e) const {
   return static_cast<int>(std::clamp<int64_t>(divisor.dim_size.constant, 0, std::numeric_limits<int>::max()));
 }
 
-// Lane l reads element (u + l) / rows of row (u + l) % rows: the lanes l, l + rows, ... are a run.
+// Lane l reads element (u + l) / rows of row (u + l) % rows: the lanes l, l + rows, ... are a run. Where a predicate
+// excludes leading lanes, u is negative, above -lanes if any lane reads.
 llvm::Value* ScalarEmitter::EmitInterleavedLoad(const Expr& e) {
   constexpr int kMostRows = 8;
   const Buffer& buffer = plan_.buffers[e.ref];
   if (lanes_ == 1 || buffer.layout != ConstantLayout::kRowMajor) return nullptr;
-  if (e.predicate >= 0 && EmitUniformPart(e.predicate) != nullptr) return nullptr;
   const Expr *row = nullptr, *element = nullptr;
   for (ExprId index : e.args) {
     if (!VariesByLane(index)) continue;
@@ -162,8 +162,11 @@ llvm::Value* ScalarEmitter::EmitInterleavedLoad(const Expr& e) {
   if (rows != LaneDivisor(*element) || row->args[0] != element->args[0]) return nullptr;
   if (rows < 2 || rows > std::min(kMostRows, lanes_ / 2)) return nullptr;
 
-  llvm::Value *first = EmitFirst(row->args[0]), *count = b_.getInt64(rows), *wanted = EmitAccessMask(e);
-  llvm::Value *first_row = b_.CreateURem(first, count), *first_element = b_.CreateUDiv(first, count);
+  llvm::Value *count = b_.getInt64(rows), *wanted = EmitAccessMask(e);
+  llvm::Value* any_wanted = e.predicate >= 0 ? EmitUniformPart(e.predicate) : nullptr;
+  llvm::Value* first = b_.CreateAdd(EmitFirst(row->args[0]), b_.getInt64(rows * lanes_), "interleaved.first");
+  llvm::Value* first_row = b_.CreateURem(first, count);
+  llvm::Value* first_element = b_.CreateSub(b_.CreateUDiv(first, count), b_.getInt64(lanes_));
   llvm::Value* all = llvm::PoisonValue::get(MemoryType(b_.getContext(), buffer.dtype, lanes_));
   for (int run = 0; run < rows; ++run) {
     const int elements = (lanes_ - run + rows - 1) / rows;
@@ -184,6 +187,8 @@ llvm::Value* ScalarEmitter::EmitInterleavedLoad(const Expr& e) {
       llvm::Value* value = index == row ? place : index == element ? start : Emit(e.args[d]);
       offset = b_.CreateAdd(b_.CreateMul(offset, frame_.DimSizeValue(b_, buffer.dims[d])), value, "offset");
     }
+    // As for OffsetIfRead: no lane of the start of the buffer is read.
+    if (any_wanted != nullptr) offset = b_.CreateSelect(any_wanted, offset, b_.getInt64(0), "offset.if_wanted");
     llvm::Value* mask = wanted == nullptr ? nullptr : b_.CreateShuffleVector(wanted, lanes, "run.mask");
     llvm::Value* loaded = EmitRun(e.ref, offset, elements, mask);
     all = b_.CreateShuffleVector(all, b_.CreateShuffleVector(loaded, widened), chosen, "interleaved");

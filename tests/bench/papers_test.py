@@ -1,11 +1,18 @@
 """Row "papers" with fake times, its list, and the tables."""
+import pathlib
 import sys
+import tempfile
+import types
 import unittest
 
+import onnx
+
 from side_by_side import corpus
+from side_by_side.figures import NotMeasured
 from side_by_side.lists import rows_of
 from side_by_side.rows import papers
 from side_by_side.rows.papers import VARIANTS, Measured, Side
+from side_by_side.small_graphs import SMALL_GRAPHS
 
 
 def measured(name, own, peers, gain=1.1, launches=(5, 20)):
@@ -56,6 +63,27 @@ class ListTest(unittest.TestCase):
                 self.assertNotEqual(sizes, new)
                 self.assertIn(row["exporter"], ("dynamo", "legacy"))
                 self.assertIn(row["quick"], ("yes", "no"))
+
+    def test_small_graphs_are_models(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, graph in SMALL_GRAPHS.items():
+                with self.subTest(name):
+                    path = pathlib.Path(folder) / "small.onnx"
+                    graph.save(path)
+                    onnx.checker.check_model(onnx.load(path), full_check=True)
+                    symbols = {dim for entry in graph.entry()["inputs"] for dim in entry["dims"] if isinstance(dim, str)}
+                    self.assertEqual((symbols, symbols), (set(graph.sizes), set(graph.new)))
+                    self.assertNotEqual(graph.sizes, graph.new)
+
+    def names(self, full, *named):
+        return [name for name, _ in papers.listed(types.SimpleNamespace(full=full, named=named))]
+
+    def test_workloads_are_named_or_all_or_quick(self):
+        self.assertEqual(self.names(True), [*(row["name"] for row in rows_of("papers.csv")), *SMALL_GRAPHS])
+        self.assertLess(set(self.names(False)), set(self.names(True)))
+        self.assertEqual(self.names(False, "layer norm"), ["layer norm"])
+        with self.assertRaisesRegex(NotMeasured, "no workload is named haste; there are BERT, "):
+            self.names(False, "haste")
 
 
 if __name__ == "__main__":

@@ -223,6 +223,32 @@ graph @g(%x: f32[B, 3, 2, H, W], %z: f32[B, 1, 2, H, W]) {
 })");
 }
 
+// A vector begins before the rows.
+std::string InterleavedBehind(const std::string& what, const std::string& dtype, int64_t rows) {
+  return absl::Substitute(R"(
+graph @g(%x: $0[R, $1, C]) where C in [5, 200] {
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %r = reshape %t {shape = [R, $1*C]}
+  %z = constant 1 : $0[]
+  %y = $2
+  return %y
+})",
+                          dtype, rows, what);
+}
+
+constexpr char kPadded[] = "pad %r, %z {low = [0, 1], high = [0, 2]}", kTwice[] = "concat %r, %r {axis = 1}",
+               kPaddedOnAllSides[] = "pad %r, %z {low = [1, 3], high = [2, 1]}";
+
+TEST(InterleavedLoads, BeginBeforeTheRows) {
+  for (int64_t rows : {2, 3, 4, 5, 6, 7, 8}) {
+    for (const char* what : {kPadded, kTwice, kPaddedOnAllSides}) ExpectRight(InterleavedBehind(what, "f32", rows));
+  }
+}
+
+TEST(InterleavedLoads, OfAllTypesBeginBeforeTheRows) {
+  for (const char* dtype : {"f16", "bf16", "f64", "i64", "u8"}) ExpectRight(InterleavedBehind(kTwice, dtype, 3));
+}
+
 TEST(PaddedLoads, OfAnyWindow) {
   for (const char* window : {"sizes = [2, 2], strides = [1, 1]", "sizes = [3, 5], strides = [1, 3]",
                              "sizes = [4, 6], strides = [2, 4]", "sizes = [1, 3], strides = [1, 1]"}) {

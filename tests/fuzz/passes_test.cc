@@ -134,7 +134,7 @@ class CountsWithMerges : public Counts {
 };
 
 std::vector<TargetTraits> AllTraits() {
-  TargetTraits gpu{.vector_bytes = 4, .regional_bytes = 48 << 10, .launch_cost_ns = 3000, .row_blocks = false};
+  TargetTraits gpu{.vector_bytes = 4, .regional_bytes = 48 << 10, .row_blocks = false};
   gpu.rows_in_place = false;
   gpu.free_index_arithmetic = true;
   gpu.max_attention_row = 4096;

@@ -47,7 +47,10 @@ def model(name, symbols, traced, shapes, exporters=("dynamo", "legacy"), unorder
     names = symbols.split()
 
     def register(build):
-        MODELS[name] = Model(build, dict(zip(names, traced)), tuple(dict(zip(names, shape)) for shape in shapes),
+        def seeded(width):
+            torch.manual_seed(0)  # of parameters that weights.py leaves to the libraries
+            return build(width)
+        MODELS[name] = Model(seeded, dict(zip(names, traced)), tuple(dict(zip(names, shape)) for shape in shapes),
                              exporters, unordered)
         return build
 

@@ -67,7 +67,7 @@ class Engine:
 
 def kernels(event):
     within = sum(kernels(child) for child in event.cpu_children)
-    computes = event.name.startswith(("aten::", "mkldnn::", "graph_", "cpp_")) and event.name not in NO_KERNELS
+    computes = ("::" in event.name or event.name.startswith(("graph_", "cpp_"))) and event.name not in NO_KERNELS
     return within or int(computes)
 
 

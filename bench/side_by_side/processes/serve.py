@@ -7,9 +7,9 @@
     {"save": FILE}        run it, write its results as raw f32     -> {"elements": [of each result]}
     {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
     {"opened": true}      seconds that it took to open the model   -> {"seconds": seconds}
-    {"launches": true}    kernels of a run                         -> {"launches": number}; Tailor and catalog
+    {"launches": true}    kernels of a run                         -> {"launches": number}; only of Tailor and catalog
     {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              only of Tailor's encoders
-    {"reserve_case": CASE}                                         only Tailor
+    {"reserve_case": CASE}                                         only of Tailor
 
 A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"inputs": [...], "sizes":
 {...}, "fixed": {...}} as manifest.json of tools/export_models describes them, {"node": NAME} of nodes.py, or an op with

@@ -1,6 +1,6 @@
 """The papers' workloads: Tailor against PyTorch, onnxruntime and OpenVINO, and without one mechanism each.
 
-bench/data/papers.csv lists them. Tailor's file has every dim symbolic that the model leaves open; "fixed" is the same model
+bench/data/papers.csv lists models, small_graphs.py graphs for one mechanism each, which PyTorch does not run here. Tailor's file has every dim symbolic that the model leaves open; "fixed" is the same model
 compiled for the timed shape. Peers take turns with Tailor, and so does Tailor with each of its own variants. One thread.
 """
 import dataclasses
@@ -11,6 +11,7 @@ import tempfile
 from .. import corpus, engines
 from ..figures import AtLeast, AtMost, Figure, NotMeasured, failure, geomean, percentile
 from ..lists import rows_of
+from ..small_graphs import SMALL_GRAPHS
 from ..tables import Table
 from .models import compile_once
 
@@ -33,14 +34,32 @@ MEANS = {"eager": 1.5, "compiled": 1.3, "onnxruntime": 1.3}
 FIXED_SPEED, LAUNCHES, NEW_SHAPE = AtLeast(0.97), AtMost(0.5), AtMost(1.1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """`entry`: in the manifest; `catalog`: the model's name in PyTorch, or None; `timed`, `new`: sizes of the symbols."""
+    name: str
+    path: pathlib.Path
+    entry: dict
+    catalog: str | None
+    timed: dict
+    new: dict
+
+    @property
+    def shape(self):
+        return " ".join(f"{name}={size}" for name, size in self.timed.items())
+
+    def case(self, sizes):
+        return {"inputs": self.entry["inputs"], "sizes": sizes, "fixed": self.entry.get("fixed") or {}}
+
+
 @dataclasses.dataclass
 class Side:
     """One engine at a workload: seconds of runs, kernels of a run if known, seconds to open the model, and of the first run
-    at a new shape over the median of later ones."""
+    at a new shape over the median of later ones, None if it fails there."""
     times: list
     opened: float
     launches: int | None
-    new_shape: float
+    new_shape: float | None
 
     @property
     def median(self):
@@ -63,76 +82,104 @@ def workloads(bench):
     if not bench.full and "papers" not in bench.asked:
         raise NotMeasured("twenty minutes and PyTorch: ./dev bench --only papers")
     results, missing = [], []
-    for row in rows_of("papers.csv"):
-        if not (row["name"] in bench.named if bench.named else bench.full or row["quick"] == "yes"):
-            continue
+    for name, prepare in listed(bench):
         try:
-            results.append(measured(bench, row))
+            results.append(measured(bench, prepare()))
         except NotMeasured as reason:
-            missing.append(Figure(f"papers: {row['name']}", reason=f"not measured: {reason}"))
+            missing.append(Figure(f"papers: {name}", reason=f"not measured: {reason}"))
         except Exception as error:  # noqa: BLE001 - the other workloads are still measured
-            missing.append(Figure(f"papers: {row['name']}", reason=failure(error)))
+            missing.append(Figure(f"papers: {name}", reason=failure(error)))
     if results:
         bench.tables += [run_table(results), gain_table(results)]
     return figures(results) + missing
 
 
+def listed(bench):
+    """(name, function that prepares the Workload) of those named, else of all, or of those of a quick run."""
+    def wanted(name, quick):
+        return name in bench.named if bench.named else bench.full or quick
+    models = [(row["name"], lambda row=row: model_workload(bench, row)) for row in rows_of("papers.csv")
+              if wanted(row["name"], row["quick"] == "yes")]
+    graphs = [(name, lambda name=name: graph_workload(bench, name)) for name in SMALL_GRAPHS if wanted(name, True)]
+    if not models + graphs:
+        known = [*(row["name"] for row in rows_of("papers.csv")), *SMALL_GRAPHS]
+        raise NotMeasured(f"no workload is named {', '.join(bench.named)}; there are {', '.join(known)}")
+    return models + graphs
+
+
+def model_workload(bench, row):
+    timed, new = corpus.sizes_of(row["sizes"]), corpus.sizes_of(row["new"])
+    model = corpus.Model(row["model"], row["exporter"], "", True, timed)
+    return Workload(row["name"], bench.corpus.file(model), bench.corpus.entry(model), row["model"], timed, new)
+
+
+def graph_workload(bench, name):
+    graph, path = SMALL_GRAPHS[name], bench.folder / f"{name.replace(' ', '_')}.onnx"
+    graph.save(path)
+    return Workload(name, path, graph.entry(), None, graph.sizes, graph.new)
+
+
 # ---- One workload -----------------------------------------------------------------------------------
 
-def measured(bench, row):
-    model = corpus.Model(row["model"], row["exporter"], "", True, corpus.sizes_of(row["sizes"]))
-    path, entry = bench.corpus.file(model), bench.corpus.entry(model)
-    case = {"inputs": entry["inputs"], "sizes": model.sizes, "fixed": entry.get("fixed") or {}}
-    new = {**case, "sizes": corpus.sizes_of(row["new"])}
+def measured(bench, work):
+    case = work.case(work.timed)
     with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
-        base = {"targets": [bench.cpu.target], "dims": entry.get("dims") or {}, "fixed": case["fixed"]}
+        base = {"targets": [bench.cpu.target], "dims": work.entry.get("dims") or {}, "fixed": case["fixed"]}
         artifact, variant = pathlib.Path(folder) / "model.tlr", pathlib.Path(folder) / "variant.tlr"
-        bench.progress(f"{row['name']}: compiling")
-        seconds, _ = compile_once(path, artifact, base)
-        bench.progress(f"{row['name']} at {row['sizes']}, beside peers")
-        sides = beside_peers(bench, row, case, new, artifact, path, seconds)
+        bench.progress(f"{work.name}: compiling")
+        seconds, _ = compile_once(work.path, artifact, base)
+        bench.progress(f"{work.name} at {work.shape}, beside peers")
+        sides = beside_peers(bench, work, artifact, seconds)
         gains = {}
         for name, options in VARIANTS.items():
-            bench.progress(f"{row['name']} without {name}" if name != "fixed" else f"{row['name']} for its shape")
-            dims = {"dims": corpus.fixed_dims(path, entry, model.sizes)} if name == "fixed" else {}
-            compile_once(path, variant, {**base, **options, **dims})
+            bench.progress(f"{work.name} without {name}" if name != "fixed" else f"{work.name} for its shape")
+            dims = {"dims": corpus.fixed_dims(work.path, work.entry, work.timed)} if name == "fixed" else {}
+            compile_once(work.path, variant, {**base, **options, **dims})
             gains[name] = beside_variant(bench, case, artifact, variant)
-    return Measured(row["name"], row["sizes"], sides, gains)
+    return Measured(work.name, work.shape, sides, gains)
 
 
-def openers(row, artifact, path):
-    catalog = {name: lambda mode=mode: engines.python_engine("catalog", 1, f"{mode}:{row['model']}", corpus.EXPORTERS_PYTHON)
-               for name, (kind, mode) in PEERS.items() if kind == "catalog"}
-    others = {name: lambda kind=kind: engines.python_engine(kind, 1, path)
-              for name, (kind, mode) in PEERS.items() if kind != "catalog"}
-    return {"Tailor": lambda: engines.python_engine("tailor", 1, artifact), **catalog, **others}
+def openers(work, artifact):
+    """{name: function that opens the engine}; PyTorch only for models of the catalog."""
+    def opener(kind, mode):
+        if kind == "catalog":
+            return lambda: engines.python_engine(kind, 1, f"{mode}:{work.catalog}", corpus.EXPORTERS_PYTHON)
+        return lambda: engines.python_engine(kind, 1, work.path)
+    peers = {name: opener(kind, mode) for name, (kind, mode) in PEERS.items() if kind != "catalog" or work.catalog}
+    return {"Tailor": lambda: engines.python_engine("tailor", 1, artifact), **peers}
 
 
-def beside_peers(bench, row, case, new, artifact, path, seconds):
+def beside_peers(bench, work, artifact, seconds):
     opened, sides = {}, {}
+    case, new = work.case(work.timed), work.case(work.new)
     try:
-        for name, opener in openers(row, artifact, path).items():
+        for name, opener in openers(work, artifact).items():
             try:
                 engine = opened[name] = opener()
                 first = engine.prepare(**case)
                 if name != "Tailor":
-                    engines.require_agreement([opened["Tailor"], engine], TOLERANCE, row["name"])
+                    engines.require_agreement([opened["Tailor"], engine], TOLERANCE, work.name)
             except (NotMeasured, RuntimeError, ValueError) as reason:
                 if name == "Tailor":
                     raise
-                bench.note(f"papers: {row['name']} without {name}: {str(reason)[:200]}")
+                bench.note(f"papers: {work.name} without {name}: {str(reason)[:200]}")
                 if name in opened:
                     opened.pop(name).close()
                 continue
             own = engine.ask(opened=True)["seconds"]
             sides[name] = Side([], seconds if name == "Tailor" else own + (first if name == "compiled" else 0),
-                               launches(engine, name), 0)
+                               launches(engine, name), None)
         for name, times in zip(opened, engines.times_of_turns(list(opened.values()), bench.rounds, SECONDS)):
             sides[name].times = times
         opened["Tailor"].ask(reserve_case=new)
         for name, engine in opened.items():
-            first = engine.prepare(**new)
-            sides[name].new_shape = first / statistics.median(engine.times(NEW_SECONDS))
+            try:
+                first = engine.prepare(**new)
+                sides[name].new_shape = first / statistics.median(engine.times(NEW_SECONDS))
+            except RuntimeError as reason:
+                if name == "Tailor":
+                    raise
+                bench.note(f"papers: {work.name}: {name} fails at another shape: {str(reason)[:200]}")
         return sides
     finally:
         for engine in opened.values():
@@ -141,7 +188,7 @@ def beside_peers(bench, row, case, new, artifact, path, seconds):
 
 def launches(engine, name):
     """None for engines that do not tell."""
-    return engine.ask(launches=True)["launches"] if name == "Tailor" or PEERS[name][0] == "catalog" else None
+    return engine.ask(launches=True)["launches"] if name in ("Tailor", "eager") else None
 
 
 def beside_variant(bench, case, artifact, variant):

@@ -110,7 +110,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.rows_in_lanes =
       schedule.lane_axis == c.m && !in_chain && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
-  tile.chooses = traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
+  tile.chooses =
+      traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
   }

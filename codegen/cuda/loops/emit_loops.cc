@@ -543,7 +543,7 @@ class CudaLoopEmitter {
 absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                            llvm::Module& module) {
   if (plan.IsContraction() || plan.IsChain()) {
-    return absl::UnimplementedError(absl::StrCat("kernel ", name, ": matmuls have no GPU form"));
+    return absl::InternalError(absl::StrCat("kernel ", name, " is no loop"));
   }
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
     const std::string version = absl::StrCat(name, "_v", i);

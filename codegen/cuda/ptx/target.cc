@@ -26,7 +26,6 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.vector_bytes = 16;  // one thread's widest memory access
   target.traits.vector_registers = 255;
   target.traits.regional_bytes = shared_bytes;
-  target.traits.launch_cost_ns = 2500;
   target.traits.max_kernel_tensors = kMostTensors;
   target.traits.row_blocks = false;
   target.traits.max_attention_row = 128;  // its sums, and a row's share of them, fit the registers of 128 threads

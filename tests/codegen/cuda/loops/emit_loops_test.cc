@@ -138,7 +138,7 @@ TEST(EmitCudaLoops, MatmulsAreRefused) {
   plan.form = ContractionForm();
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);
-  EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7: matmuls have no GPU form");
+  EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7 is no loop");
 }
 
 }  // namespace

@@ -302,6 +302,8 @@ class CompileTest(unittest.TestCase):
         rows = rng.standard_normal((5, 20)).astype(np.float32)
         with self.assertRaisesRegex(tailor.Error, 'no optional pass "glue"') as raised:
             graph.compile("host", without="glue")
+        with self.assertRaisesRegex(ValueError, "pass 'stitch.x00e' contains NUL"):
+            graph.compile("host", without="stitch\0e")
         passes = str(raised.exception).split("left out: ")[1].split(", ")
         page = (pathlib.Path(__file__).parents[2] / "docs" / "compiling.md").read_text()
         section = page.split("## Leaving passes out")[1].split("\n## ")[0]

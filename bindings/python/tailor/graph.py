@@ -315,6 +315,15 @@ class Graph(GraphOps, Layers, Building):
         return _library.text(text.value or b"")
 
 
+def _names(given: Targets, what: str) -> ctypes.Array[c_char_p]:
+    """A name, or several, for C."""
+    texts = [given] if isinstance(given, str) else list(given)
+    for text in texts:
+        if "\0" in text:
+            raise ValueError(f"{what} {text!r} contains NUL")
+    return (c_char_p * len(texts))(*(text.encode() for text in texts))
+
+
 class _CompileOptions:
     """The C options of one compilation; an exception in `progress` cancels it and is raised at the end."""
 
@@ -325,21 +334,16 @@ class _CompileOptions:
                  without: Targets, device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
-        targets = [targets] if isinstance(targets, str) else list(targets)
-        names = (c_char_p * len(targets))(*(target.encode() for target in targets))
-        donated = [donated] if isinstance(donated, str) else list(donated)
-        inputs = (c_char_p * len(donated))(*(name.encode() for name in donated))
-        without = [without] if isinstance(without, str) else list(without)
-        passes = (c_char_p * len(without))(*(name.encode() for name in without))
+        names, inputs, passes = _names(targets, "target"), _names(donated, "donated input"), _names(without, "pass")
         self._raised: Optional[BaseException] = None
         self._progress = progress
         callback = _library.ProgressFn(self._call)
-        self.c = _library.CompileOptions(sizeof(_library.CompileOptions), names, len(targets), callback, None, threads,
+        self.c = _library.CompileOptions(sizeof(_library.CompileOptions), names, len(names), callback, None, threads,
                                          secret_key, 8 if max_versions is None else max_versions,
-                                         1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(donated),
+                                         1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(inputs),
                                          *_convert.device(device), offer_products,
                                          direct_convolutions, allow_tf32, memory_limit, bool(isolated), None, optimize,
-                                         passes, len(without))
+                                         passes, len(passes))
 
     def _call(self, user: Any, phase: bytes, done: float) -> int:
         if _handles.ended() or _interrupts.pending():

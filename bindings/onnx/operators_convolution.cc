@@ -98,9 +98,16 @@ void SetCuts(const Node& node, Transposed& conv) {
   CutTo(node, wanted, conv);
 }
 
-// [groups, C / groups, M / groups]: how the first two dims of the weight split.
-Shape SplitChannels(const Node& node, const Transposed& conv) {
-  return {conv.groups, node.dims().FloorDiv(conv.weight.dim(0), conv.groups), conv.weight.dim(1)};
+// The weight [C, M / groups, K...] as that of a convolution, [M, C / groups, K...].
+Tensor Exchanged(const Tensor& weight, int64_t groups) {
+  Dims& dims = weight.builder().dims();
+  Shape split = {groups, dims.FloorDiv(weight.dim(0), groups)};
+  split.insert(split.end(), weight.shape().begin() + 1, weight.shape().end());
+  Shape exchanged = {dims.Mul(groups, split[2]), split[1]};
+  exchanged.insert(exchanged.end(), split.begin() + 3, split.end());
+  Ints permutation = {0, 2, 1};
+  for (int64_t d = 3; d < static_cast<int64_t>(split.size()); ++d) permutation.push_back(d);
+  return Reshape(Transpose(Reshape(weight, split), permutation), exchanged);
 }
 
 Tensor Backwards(const Tensor& x, const Ints& axes) {
@@ -155,13 +162,7 @@ Tensor PhaseWeight(const Node& node, const Transposed& conv, const std::vector<P
     joined[2 + i] = taps;
     weight = Reshape(Transpose(weight, permutation), joined);
   }
-  Shape split = {conv.groups, dims.FloorDiv(weight.dim(0), conv.groups)}, swapped;
-  split.insert(split.end(), weight.shape().begin() + 1, weight.shape().end());
-  swapped = {dims.Mul(conv.groups, split[2]), split[1]};
-  swapped.insert(swapped.end(), split.begin() + 3, split.end());
-  Ints permutation = {0, 2, 1};
-  for (int64_t d = 3; d < static_cast<int64_t>(split.size()); ++d) permutation.push_back(d);
-  return Reshape(Transpose(Reshape(weight, split), permutation), swapped);
+  return Exchanged(weight, conv.groups);
 }
 
 // [N, M, phases..., D...] of the full result, D a dim's elements of one phase. `chosen`: of the first dims.
@@ -226,22 +227,17 @@ Tensor InPhases(const Node& node, const Transposed& conv) {
 Tensor BetweenZeros(const Node& node, const Transposed& conv) {
   Dims& dims = node.dims();
   const auto rank = static_cast<int64_t>(conv.rank());
-  Shape low = {0, 0}, high = {0, 0}, split = SplitChannels(node, conv);
-  Shape swapped = {dims.Mul(split[0], split[2]), split[1]};
-  Ints interior = {0, 0}, permutation = {0, 2, 1}, spatial;
+  Shape low = {0, 0}, high = {0, 0};
+  Ints interior = {0, 0}, spatial;
   for (int64_t i = 0; i < rank; ++i) {
     const auto at = static_cast<size_t>(i);
     const Dim reach = dims.Mul(dims.Sub(conv.kernel[at], 1), conv.dilations[at]);
     low.push_back(dims.Sub(reach, conv.before[at]));
     high.push_back(dims.Add(dims.Sub(reach, conv.after[at]), conv.extra[at]));
     interior.push_back(conv.strides[at] - 1);
-    permutation.push_back(3 + i);
     spatial.push_back(2 + i);
   }
-  split.insert(split.end(), conv.kernel.begin(), conv.kernel.end());
-  swapped.insert(swapped.end(), conv.kernel.begin(), conv.kernel.end());
-  const Tensor backwards = Reshape(Backwards(conv.weight, spatial), split);
-  const Tensor weight = Reshape(Transpose(backwards, permutation), swapped);
+  const Tensor weight = Exchanged(Backwards(conv.weight, spatial), conv.groups);
   WindowOptions window;
   window.dilations = conv.dilations;
   return Convolution(node, Pad(conv.x, 0, low, high, interior), weight, conv.groups, Tensor(), window);

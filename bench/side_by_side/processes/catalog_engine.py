@@ -12,10 +12,11 @@ from .operands import of_model
 
 MODULES = ("classifiers", "clip", "decoders", "dense", "detection", "recurrent", "speech", "text")
 # Operators that return their operand, a view of it, or memory; the others run a kernel.
-NO_KERNELS = frozenset("aten::" + name for name in (
-    "_local_scalar_dense", "contiguous", "dropout", "item", "resolve_conj", "resolve_neg", "scalar_tensor", "to", "alias", "as_strided", "chunk", "detach", "empty", "empty_like", "empty_strided", "expand", "expand_as", "lift_fresh",
-    "narrow", "new_empty", "permute", "reshape", "resize_", "result_type", "select", "set_", "slice", "split",
-    "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unsqueeze", "view", "_unsafe_view", "_reshape_alias"))
+NO_KERNELS = frozenset("aten::" + name for name in """
+    _local_scalar_dense _reshape_alias _unsafe_view alias as_strided chunk contiguous detach dropout empty empty_like
+    empty_strided expand expand_as item lift_fresh narrow new_empty permute reshape resize_ resolve_conj resolve_neg
+    result_type scalar_tensor select set_ slice split split_with_sizes squeeze t to transpose unbind unsqueeze
+    view""".split())
 
 
 def catalog():
@@ -30,7 +31,6 @@ class Engine:
         torch.set_num_threads(threads)
         self._entry = catalog()[name]
         self._module, self._inputs = self._entry.build("real")
-        self._mode = mode
         self.name = f"PyTorch {torch.__version__.split('+')[0]} {mode}"
         self._run = {"eager": lambda: self._module, "compiled": lambda: torch.compile(self._module, dynamic=True),
                      "aot": self._package}[mode]()

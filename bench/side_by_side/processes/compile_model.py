@@ -3,7 +3,8 @@
     python -m side_by_side.processes.compile_model FILE.onnx OUT.tlr SPECIFICATION
 
 The specification is JSON: {"targets": [..] (empty: all CPU levels), "dims": {name: integer or {"min": .., "max": ..}},
-"fixed": {input: value}}, and may have "without" and "max_versions" as Graph.compile takes them. Prints {"seconds": from the file to the artifact on disk, "peak": bytes}."""
+"fixed": {input: value}}, and may have "without" and "max_versions" as Graph.compile takes them. Prints {"seconds": from the
+file to the artifact on disk, "peak": bytes}."""
 import json
 import sys
 import time

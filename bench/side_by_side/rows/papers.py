@@ -1,7 +1,8 @@
 """The papers' workloads: Tailor against PyTorch, onnxruntime and OpenVINO, and without one mechanism each.
 
-bench/data/papers.csv lists models, small_graphs.py graphs for one mechanism each, which PyTorch does not run here. Tailor's file has every dim symbolic that the model leaves open; "fixed" is the same model
-compiled for the timed shape. Peers take turns with Tailor, and so does Tailor with each of its own variants. One thread.
+bench/data/papers.csv lists models, small_graphs.py graphs for one mechanism each, which PyTorch does not run here. Tailor's
+artifact has every dim symbolic that the model leaves open; "fixed" is the same model compiled for the timed shape. Peers take
+turns with Tailor, and so does Tailor with each of its own variants. One thread.
 """
 import dataclasses
 import pathlib

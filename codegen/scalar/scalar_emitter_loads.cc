@@ -164,7 +164,9 @@ llvm::Value* ScalarEmitter::EmitInterleavedLoad(const Expr& e) {
 
   llvm::Value *count = b_.getInt64(rows), *wanted = EmitAccessMask(e);
   llvm::Value* any_wanted = e.predicate >= 0 ? EmitUniformPart(e.predicate) : nullptr;
-  llvm::Value* first = b_.CreateAdd(EmitFirst(row->args[0]), b_.getInt64(rows * lanes_), "interleaved.first");
+  llvm::Value* first = EmitFirst(row->args[0]);
+  first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, b_.getInt64(-int64_t{lanes_}));  // near the buffer
+  first = b_.CreateAdd(first, b_.getInt64(rows * lanes_), "interleaved.first");
   llvm::Value* first_row = b_.CreateURem(first, count);
   llvm::Value* first_element = b_.CreateSub(b_.CreateUDiv(first, count), b_.getInt64(lanes_));
   llvm::Value* all = llvm::PoisonValue::get(MemoryType(b_.getContext(), buffer.dtype, lanes_));

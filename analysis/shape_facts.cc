@@ -105,12 +105,39 @@ Range ShapeFacts::RangeOf(const DimExpr& e) const { return state_->store.RangeOf
 
 std::vector<int64_t> ShapeFacts::LikelyOf(SymbolId symbol) const {
   std::vector<int64_t> likely;
+  if (std::all_of(state_->symbols.begin(), state_->symbols.end(), [](const auto& s) { return s.likely.empty(); }))
+    return likely;
   DimExpr representative = Canonical(DimExpr::Symbol(symbol));
   for (size_t id = 0; id < state_->symbols.size(); ++id) {
     if (Canonical(DimExpr::Symbol(static_cast<SymbolId>(id))) != representative) continue;
     for (int64_t value : state_->symbols[id].likely) {
       if (std::find(likely.begin(), likely.end(), value) == likely.end()) likely.push_back(value);
     }
+  }
+  return likely;
+}
+
+std::vector<int64_t> ShapeFacts::LikelyOf(const DimExpr& e, size_t most) const {
+  const std::vector<SymbolId> symbols = e.Symbols();
+  if (symbols.empty()) return {};
+  std::vector<std::vector<int64_t>> shapes(1, std::vector<int64_t>(symbols.back() + 1));
+  for (const SymbolId symbol : symbols) {
+    std::vector<std::vector<int64_t>> longer;
+    for (const int64_t value : LikelyOf(symbol)) {
+      for (std::vector<int64_t> shape : shapes) {
+        shape[symbol] = value;
+        if (longer.size() < most) longer.push_back(std::move(shape));
+      }
+    }
+    shapes = std::move(longer);
+  }
+  std::vector<int64_t> likely;
+  const Range range = RangeOf(e);  // of shapes that facts allow
+  for (const std::vector<int64_t>& shape : shapes) {
+    const std::optional<int64_t> value = e.Evaluate(shape);
+    if (value && *value >= range.min && *value <= range.max &&
+        std::find(likely.begin(), likely.end(), *value) == likely.end())
+      likely.push_back(*value);
   }
   return likely;
 }

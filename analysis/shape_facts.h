@@ -75,6 +75,8 @@ class ShapeFacts {
   Range RangeOf(const DimExpr& e) const;
   // Likely values of a symbol: the union over the symbols equal to it.
   std::vector<int64_t> LikelyOf(SymbolId symbol) const;
+  // The values of `e` at likely values of its symbols, at most `most`; none if a symbol has no likely values.
+  std::vector<int64_t> LikelyOf(const DimExpr& e, size_t most) const;
 
   // One binding per symbol that an input dim determines, in input order. Other symbols equal expressions over these;
   // Canonical replaces them.

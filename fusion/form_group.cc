@@ -1,6 +1,7 @@
 #include "fusion/form_group.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -193,6 +194,10 @@ struct Former {
     std::set<NodeId> nodes;
     std::vector<NodeId> pending = {PaddingOfLhs(context, uses, core, group.dominant)};
     if (pending.back() < 0) return nodes;
+    if (!context.traits.free_index_arithmetic && ReadsRuns(graph().node(group.dominant))) {
+      return absl::FailedPreconditionError(absl::StrCat("the windows of ", graph().NameOf({pending.back(), 0}),
+                                                        " are contiguous in memory, but not in a staging buffer"));
+    }
     while (!pending.empty()) {
       const NodeId id = pending.back();
       pending.pop_back();
@@ -215,6 +220,24 @@ struct Former {
       }
     }
     return nodes;
+  }
+
+  // Whether a row of the matmul's lhs is a run of elements in memory: the windows along a sequence [.., positions,
+  // channels], without dilation.
+  bool ReadsRuns(const Node& dot) const {
+    const Node& joined = graph().node(dot.operands[0].node);
+    if (dot.i64("transpose_lhs") != 0 || joined.op != OpKind::kReshape) return false;
+    const Node& moved = graph().node(joined.operands[0].node);
+    if (moved.op != OpKind::kTranspose) return false;
+    const Node& window = graph().node(moved.operands[0].node);
+    if (window.op != OpKind::kWindow) return false;
+    const int64_t rank = graph().type(window.operands[0]).rank();
+    std::vector<int64_t> taps_first(rank + 1);
+    std::iota(taps_first.begin(), taps_first.end(), int64_t{0});
+    std::swap(taps_first[rank - 1], taps_first[rank]);
+    const std::vector<int64_t>& dilations = window.i64s("dilations");
+    return window.i64s("axes") == std::vector<int64_t>{rank - 2} && moved.i64s("permutation") == taps_first &&
+           (dilations.empty() || dilations[0] == 1);
   }
 
   // Whether neighbours of the view's last dim are rows apart in its operand.

@@ -91,4 +91,27 @@ absl::StatusOr<Value> JoinVectors(const Graph& from, DType dtype, absl::Span<con
                         {*std::move(memory), data, columns * width, JoinedHash(from, constants)});
 }
 
+absl::StatusOr<Value> TransposeMatrices(const Graph& from, NodeId constant, int64_t count, int64_t rows,
+                                        int64_t columns, const Shape& shape, Graph& to) {
+  const DType dtype = from.type({constant, 0}).dtype;
+  const uint64_t width = SizeOf(dtype);
+  const ConstantData& source = from.constant_data(constant);
+  absl::StatusOr<std::shared_ptr<char>> memory = Allocate(source.size);
+  if (!memory.ok()) return memory.status();
+  const char* in = static_cast<const char*>(source.data);
+  char* out = memory->get();
+  for (int64_t matrix = 0; matrix < count; ++matrix) {
+    for (int64_t column = 0; column < columns; ++column) {
+      for (int64_t row = 0; row < rows; ++row, out += width) {
+        std::memcpy(out, in + ((matrix * rows + row) * columns + column) * width, width);
+      }
+    }
+  }
+  const void* data = memory->get();
+  std::optional<uint64_t> hash = JoinedHash(from, {constant});
+  if (hash) *hash = *hash * 0x9fb21c651e98df25u + columns;  // other bytes than those of `constant`
+  return to.AddConstant(JoinedName(from, {constant}), dtype, shape,
+                        {*std::move(memory), data, source.size, hash});
+}
+
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// Concatenates constants at compile time, so that no run copies them.
+// Concatenates and transposes constants at compile time, so that no run copies them.
 #ifndef TAILOR_FUSION_JOIN_CONSTANTS_H_
 #define TAILOR_FUSION_JOIN_CONSTANTS_H_
 
@@ -22,6 +22,10 @@ struct VectorPart {
 
 // Adds to `to` the concatenation of `parts` as one vector.
 absl::StatusOr<Value> JoinVectors(const Graph& from, DType dtype, absl::Span<const VectorPart> parts, Graph& to);
+
+// Adds to `to` a constant of `shape`: each of `count` row-major matrices [rows, columns] of `constant`, transposed.
+absl::StatusOr<Value> TransposeMatrices(const Graph& from, NodeId constant, int64_t count, int64_t rows,
+                                        int64_t columns, const Shape& shape, Graph& to);
 
 }  // namespace tailor
 

@@ -5,18 +5,18 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "fusion/compose_views.h"
+#include "fusion/canonicalize_dims.h"
+#include "fusion/channels_last.h"
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/merge_matmuls.h"
 #include "fusion/narrow_matmuls.h"
 #include "fusion/pass_observer.h"
 #include "fusion/remove_dead_nodes.h"
-#include "fusion/remove_identity_views.h"
 #include "fusion/reshape_constants.h"
 #include "fusion/separate_outputs.h"
-#include "fusion/canonicalize_dims.h"
 #include "fusion/simplify_algebra.h"
+#include "fusion/simplify_views.h"
 #include "fusion/split_long_matmuls.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
@@ -36,7 +36,8 @@ constexpr Pass kPasses[] = {
     {"canonicalize-dims", CanonicalizeDims},        // first: later passes compare structure
     {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
     {"simplify-algebra", SimplifyAlgebra, true},
-    {"compose-views", ComposeViews},  // may leave identities
+    {"keep-channels-last", KeepChannelsLast, true},  // makes transposes of transposes
+    {"compose-views", ComposeViews},                 // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes, true},

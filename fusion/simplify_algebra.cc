@@ -44,7 +44,6 @@ bool RightIsNeutral(const Graph& graph, OpKind op, Value rhs) {
 std::optional<Value> EqualOperand(const NodeRewrite& r) {
   const Node& node = r.node();
   if (node.op == OpKind::kCast && r.to.type(r.operands[0]).dtype == node.dtype("dtype")) return r.operands[0];
-  if (IsReduction(node) && node.i64s("axes").empty()) return r.operands[0];
   if (node.operands.size() != 2) return std::nullopt;
   if (RightIsNeutral(r.to, node.op, r.operands[1])) return r.operands[0];
   bool commutes = node.op == OpKind::kAdd || node.op == OpKind::kMul;

@@ -33,6 +33,7 @@ struct TargetTraits {
   bool share_kernels = true;
   bool free_index_arithmetic = false;  // an index per element costs no more than one per vector
   bool interleave_rows = true;         // a loop may compute several rows side by side
+  bool pack_short_rows = true;         // rows shorter than a vector may share vectors
   bool choose_tilings = true;          // a launch may choose the tiling of a matmul by its cost, not by the rule alone
   bool winograd = true;                // has kernels for Winograd convolutions
   // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):

@@ -39,6 +39,8 @@ SMALL_GRAPHS = {
         "AStitch 3.3: <64, 30000>", "y = Softmax <axis = -1> (x)", ROWS, {}, {"R": 64, "C": 30000}, {"R": 48, "C": 20000}),
     "softmax of many short rows": SmallGraph(
         "AStitch 3.3: <750000, 32>", "y = Softmax <axis = -1> (x)", ROWS, {}, {"R": 750000, "C": 32}, {"R": 500000, "C": 24}),
+    "softmax of rows of 8": SmallGraph(
+        "AStitch 3.3", "y = Softmax <axis = -1> (x)", ROWS, {}, {"R": 100000, "C": 8}, {"R": 70000, "C": 6}),
     "sum of many rows": SmallGraph(
         "AStitch 3.3: <750000, 32>", "axes = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (x, axes)", ROWS, {},
         {"R": 750000, "C": 32}, {"R": 500000, "C": 24}),

@@ -20,7 +20,8 @@ namespace tailor::driver {
 namespace {
 
 // Of schedules for CPUs.
-constexpr char kInterleaveRows[] = "interleave-rows", kChooseTilings[] = "choose-tilings";
+constexpr char kInterleaveRows[] = "interleave-rows", kPackShortRows[] = "pack-short-rows",
+               kChooseTilings[] = "choose-tilings";
 
 // The backends of the requested targets (none requested: every CPU level); CPUs first.
 absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(const CompileOptions& options) {
@@ -37,6 +38,7 @@ absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(co
     TAILOR_ASSIGN_OR_RETURN(backends.emplace_back(),
                             cpu::MakeCpuBackend(cpus, {.optimize = options.optimize,
                                                        .interleave_rows = !leaves_out(kInterleaveRows),
+                                                       .pack_short_rows = !leaves_out(kPackShortRows),
                                                        .choose_tilings = !leaves_out(kChooseTilings)}));
   }
   if (!gpus.empty()) {
@@ -50,7 +52,7 @@ absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(co
 std::vector<std::string> OptionalPasses() {
   std::vector<std::string> names = OptionalRewrites();
   for (std::string& name : OptionalFusions()) names.push_back(std::move(name));
-  names.insert(names.end(), {kInterleaveRows, kChooseTilings});
+  names.insert(names.end(), {kInterleaveRows, kPackShortRows, kChooseTilings});
   return names;
 }
 

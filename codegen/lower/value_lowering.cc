@@ -23,6 +23,8 @@ int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(max, 1))));
 }
 
+constexpr size_t kMostLikelyValues = 4;
+
 // Whether expression `of` uses expression `part`.
 bool Uses(const KernelPlan& plan, ExprId of, ExprId part) {
   std::vector<ExprId> waiting = {of};
@@ -42,7 +44,9 @@ bool Uses(const KernelPlan& plan, ExprId of, ExprId part) {
 
 DimSize ValueLowering::DimSizeOf(const DimExpr& dim) {
   const DimExpr value = facts_.Canonical(dim);
-  return plan.AddDim({.value = value, .max = BoundOf(facts_, value)});
+  std::vector<int64_t> likely = facts_.LikelyOf(value, kMostLikelyValues);
+  std::erase_if(likely, [](int64_t size) { return size < 0; });
+  return plan.AddDim({.value = value, .max = BoundOf(facts_, value), .likely = std::move(likely)});
 }
 
 ExprId ValueLowering::Op(OpKind op, DType dtype, std::vector<ExprId> args) {

@@ -149,13 +149,23 @@ void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& ind
   for (size_t d = 0; d + 1 < indices.size(); ++d) {
     size_t next = d + 1;  // skips dims of size 1
     while (next + 1 < indices.size() && buffer.dims[next] == DimSize{.constant = 1}) ++next;
-    const Expr& high = exprs[indices[d]];
     const Expr& low = exprs[indices[next]];
-    if (high.kind != ExprKind::kIndexFloorDiv || low.kind != ExprKind::kIndexMod || high.args != low.args) continue;
-    const Expr& divisor = exprs[high.args[1]];
+    if (low.kind != ExprKind::kIndexMod) continue;
+    const Expr& divisor = exprs[low.args[1]];
     if (divisor.kind != ExprKind::kDimSize || !(divisor.dim_size == buffer.dims[next])) continue;
-    indices[next] = high.args[0];
-    indices[d] = Add(IndexConstant(0));
+    const auto is_quotient = [&](ExprId id) {
+      return exprs[id].kind == ExprKind::kIndexFloorDiv && exprs[id].args == low.args;
+    };
+    const Expr& high = exprs[indices[d]];
+    const ExprId whole = low.args[0];
+    if (is_quotient(indices[d])) {
+      indices[d] = Add(IndexConstant(0));
+    } else if (high.kind == ExprKind::kIndexAdd && (is_quotient(high.args[0]) || is_quotient(high.args[1]))) {
+      indices[d] = high.args[is_quotient(high.args[0]) ? 1 : 0];
+    } else {
+      continue;
+    }
+    indices[next] = whole;
   }
 }
 

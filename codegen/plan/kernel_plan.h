@@ -40,6 +40,7 @@ struct DimSlot {
   DimExpr value;
   int64_t divisor = 1;  // provably divides it
   int64_t max = INT64_MAX;
+  std::vector<int64_t> likely;  // values that are worth versions of their own
 };
 
 // Iterations of an ordered axis depend on earlier ones: they run in order.
@@ -169,8 +170,9 @@ struct KernelPlan {
 
   // Adds `expr`, or returns an equal expression; its operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
-  // Rewrites row-major indices [.., x / E, x % E, ..] to [.., 0, x, ..] (the same element), where E is the second dim's
-  // size. An index may thus exceed its own dim. Not for staging buffers: they hold only elements within their dims.
+  // Rewrites row-major indices [.., y + x / E, x % E, ..] to [.., y, x, ..] (the same element), where E is the second
+  // dim's size. An index may thus exceed its own dim. Not for staging buffers: they hold only elements within their
+  // dims.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   DimSize AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
   // Makes the constant kDimSize `id` the value of `slot`, which no other expression is.

@@ -158,8 +158,10 @@ class TextWriter {
     WriteForm();
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       const DimSlot& slot = plan_.dims[i];
-      if (slot.divisor == 1 && slot.max == INT64_MAX) continue;
-      absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max, "\n");
+      if (slot.divisor == 1 && slot.max == INT64_MAX && slot.likely.empty()) continue;
+      absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max);
+      if (!slot.likely.empty()) absl::StrAppend(&out_, ", likely ", absl::StrJoin(slot.likely, " or "));
+      out_ += "\n";
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "staging"};

@@ -128,6 +128,10 @@ class PlanParser {
     TAILOR_ASSIGN_OR_RETURN(Slot(slot).divisor, reader_.TakeInteger());
     TAILOR_RETURN_IF_ERROR(reader_.Expect(", at most "));
     TAILOR_ASSIGN_OR_RETURN(Slot(slot).max, reader_.TakeInteger());
+    for (bool more = reader_.TakeIf(", likely "); more; more = reader_.TakeIf("or ")) {
+      TAILOR_ASSIGN_OR_RETURN(const int64_t value, reader_.TakeInteger());
+      Slot(slot).likely.push_back(value);
+    }
     return absl::OkStatus();
   }
 

@@ -91,9 +91,10 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
   to.form = MergedForm(from.form, outer);
   to.fault_count = from.fault_count;
   for (int i = 0; i < static_cast<int>(from.axes.size()); ++i) {
-    DimExpr dim_size = ValueOf(from, from.axes[i].dim_size);
-    if (i == outer) dim_size = dim_size * ValueOf(from, from.axes[++i].dim_size);
-    to.axes.push_back({to.AddDim({.value = dim_size}), from.axes[i].role});
+    const DimSize& dim_size = from.axes[i].dim_size;
+    DimSlot slot = dim_size.is_constant() ? DimSlot{.value = dim_size.constant} : from.dims[dim_size.slot];
+    if (i == outer) slot = {.value = slot.value * ValueOf(from, from.axes[++i].dim_size)};
+    to.axes.push_back({to.AddDim(slot), from.axes[i].role});
   }
   auto axis = [&](int old) {
     if (old == outer) return to.Add({.kind = ExprKind::kDimSize, .dim_size = {.constant = 0}});

@@ -55,6 +55,8 @@ struct Version {
   std::vector<Guard> guards;
   bool no_broadcast = false;  // the guards imply that no dim size under a broadcast is 1
   bool streams = false;       // streaming stores for whole vectors of the output
+  // Lanes run across rows, whose elements are transposed in registers (codegen/cpu/loops/short_rows.h).
+  bool short_rows = false;
   std::optional<PartTasks> parts;
   friend bool operator==(const Version&, const Version&) = default;
 };

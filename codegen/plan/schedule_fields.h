@@ -18,7 +18,8 @@ constexpr auto FieldsOf(std::type_identity<PartTasks>) {
 
 constexpr auto FieldsOf(std::type_identity<Version>) {
   return std::tuple{Field{"guards", &Version::guards}, Field{"no_broadcast", &Version::no_broadcast},
-                    Field{"streams", &Version::streams}, Field{"parts", &Version::parts}};
+                    Field{"streams", &Version::streams}, Field{"short_rows", &Version::short_rows},
+                    Field{"parts", &Version::parts}};
 }
 
 constexpr auto FieldsOf(std::type_identity<MatmulTiling>) {

@@ -82,6 +82,8 @@ class PlanVerifier {
       const DimSlot& slot = plan_.dims[i];
       if (slot.divisor < 1 || slot.max < 0)
         return Wrong(absl::StrCat("d", i), "its divisor or maximum is out of range");
+      if (std::any_of(slot.likely.begin(), slot.likely.end(), [](int64_t value) { return value < 0; }))
+        return Wrong(absl::StrCat("d", i), "a likely value is negative");
     }
     return absl::OkStatus();
   }

@@ -183,9 +183,22 @@ class ScheduleVerifier {
       for (size_t before = 0; before < i; ++before) {
         if (s_.versions[before].guards == version.guards) return Wrong("versions", "two have the same guards");
       }
+      if (version.short_rows) TAILOR_RETURN_IF_ERROR(VerifyShortRows(version));
       if (version.parts) TAILOR_RETURN_IF_ERROR(VerifyParts(*version.parts));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status VerifyShortRows(const Version& version) const {
+    const std::vector<int> axes = AxesOf(plan_, AxisRole::kTile);
+    if (axes.size() != 1 || plan_.axes.size() != 2 || s_.lane_axis != axes[0] || version.parts || version.streams)
+      return Wrong("short_rows", "is for rows with lanes along them");
+    const DimSize& length = plan_.axes[axes[0]].dim_size;
+    const Guard shorter{.kind = Guard::Kind::kAtMost, .slot = length.slot, .number = s_.lanes - 1};
+    const bool is_shorter =
+        length.is_constant() ? length.constant < s_.lanes
+                             : std::find(version.guards.begin(), version.guards.end(), shorter) != version.guards.end();
+    return is_shorter ? absl::OkStatus() : Wrong("short_rows", "is for rows shorter than a vector");
   }
 
   absl::Status VerifyParts(const PartTasks& parts) const {

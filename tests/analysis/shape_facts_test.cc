@@ -293,6 +293,17 @@ graph @g(%x: f32[S], %y: f32[T]) where S likely [8, 64], T likely [64, 128], S =
   EXPECT_EQ(f.facts.LikelyOf(1), (std::vector<int64_t>{8, 64, 128}));
 }
 
+TEST(ShapeFacts, LikelyValuesOfExpressions) {
+  ParsedFacts f("graph @g(%x: f32[B, S, T]) where B likely [1, 4], S likely [8, 64] {\n return %x\n}");
+  const DimExpr b = DimExpr::Symbol(0), s = DimExpr::Symbol(1), t = DimExpr::Symbol(2);
+  EXPECT_EQ(f.facts.LikelyOf(2 * s - 1, 4), (std::vector<int64_t>{15, 127}));
+  EXPECT_EQ(f.facts.LikelyOf(b * s, 4), (std::vector<int64_t>{8, 32, 64, 256}));
+  EXPECT_EQ(f.facts.LikelyOf(b * s, 3), (std::vector<int64_t>{8, 32, 64}));
+  EXPECT_EQ(f.facts.LikelyOf(DimExpr::Min(s, 8), 4), (std::vector<int64_t>{8}));
+  EXPECT_EQ(f.facts.LikelyOf(s + t, 4), std::vector<int64_t>());  // nothing is known of T
+  EXPECT_EQ(f.facts.LikelyOf(DimExpr(3), 4), std::vector<int64_t>());
+}
+
 TEST(ShapeFacts, SourcesOfFacts) {
   ParsedFacts f(R"(
 graph @g(%x: f32[M, K], %y: f32[L, N]) where K in [1, 9] {

@@ -56,7 +56,7 @@ void GraphMaker::AddSymbols() {
     if (Percent(25)) info.max = OneOf<int64_t>({7, 64, 512});
     if (Percent(20)) info.multiple_of = OneOf<int64_t>({2, 4, 16});
     if (info.max < info.multiple_of) info.max = 64;
-    if (Percent(25)) info.likely = {info.multiple_of, 4 * info.multiple_of};
+    if (Percent(25)) info.likely = {info.multiple_of, OneOf<int64_t>({12, 24}) * info.multiple_of};
     std::erase_if(info.likely, [&](int64_t value) { return value < info.min || value > info.max; });
     (void)graph_.AddSymbol(std::move(info));
   }
@@ -256,7 +256,7 @@ void GraphMaker::AppendAny() {
       {5, &GraphMaker::AppendGather},        {7, &GraphMaker::AppendDot},        {3, &GraphMaker::AppendShift},
       {9, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongMatmul}, {6, &GraphMaker::AppendPad},
       {7, &GraphMaker::AppendWindow},        {4, &GraphMaker::AppendScatter},    {2, &GraphMaker::AppendBitcast},
-      {5, &GraphMaker::AppendScan}};
+      {5, &GraphMaker::AppendScan},          {3, &GraphMaker::AppendSequenceConv}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

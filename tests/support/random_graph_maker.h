@@ -93,6 +93,7 @@ class GraphMaker {
   void AppendDot();
   void AppendProductsOfOne();
   void AppendLongMatmul();
+  void AppendSequenceConv();
   void AppendAfterMatmul(Value matmul);
 
   // Control flow. The maker of a region starts with its arguments as values.

@@ -1,5 +1,6 @@
 // Ops of GraphMaker that compute: one function per op or family of ops.
 #include "graph/builders.h"
+#include "graph/convolution.h"
 #include "tests/support/random_graph_maker.h"
 
 namespace tailor {
@@ -241,6 +242,46 @@ void GraphMaker::AppendLongMatmul() {
   const DimExpr depth = 8192;
   const Value x = Input(DType::kF32, {OneOf<int64_t>({1, 3}), depth});
   Keep(Append(OpKind::kDot, {x, Constant(DType::kF32, {depth, OneOf<int64_t>({1, 2})})}));
+}
+
+// A convolution along a sequence, as in speech models: channels are last before it, and often after it.
+void GraphMaker::AppendSequenceConv() {
+  const auto is_sequence = [&](Value v) {
+    const int64_t channels = rank(v) == 3 ? shape(v)[2].constant().value_or(0) : 0;
+    return (dtype(v) == DType::kF32 || dtype(v) == DType::kF16) && channels > 0 && channels <= 64;
+  };
+  const auto at_hand = Find(is_sequence);
+  const DimExpr channels = OneOf<int64_t>({3, 16, 24});
+  const Value x = at_hand && Percent(70) ? *at_hand : Input(DType::kF32, {AnySymbol(), AnySymbol(), channels});
+  const auto swap = [&](Value v) {
+    return *Append(OpKind::kTranspose, {v}, {{"permutation", std::vector<int64_t>{0, 2, 1}}});
+  };
+  const Shape of_x = shape(x);
+  Value y = swap(x);
+  for (int i = Pick(3); i > 0; --i) {
+    std::optional<Value> next;
+    if (const int choice = Pick(4); choice == 0) {
+      next = Append(OpKind::kMul, {y, Input(dtype(y), {of_x[0], 1, of_x[1]})});  // a mask
+    } else if (choice == 1) {
+      next = Append(OpKind::kAdd, {y, Constant(dtype(y), {1, of_x[2], 1})});
+    } else if (choice == 2) {
+      next = Append(OneOf<OpKind>({OpKind::kTanh, OpKind::kErf, OpKind::kNeg}), {y});
+    } else {
+      next = Append(OpKind::kMax, {y, Scalar(dtype(y), 0)});
+    }
+    if (next) y = *next;
+    if (Percent(10)) Keep(std::optional<Value>(y));
+  }
+  for (int i = 1 + Pick(2); i > 0; --i) {
+    const Shape weights = {OneOf<int64_t>({5, 16}), shape(y)[1], OneOf<int64_t>({1, 2, 3})};
+    const int64_t around = Pick(2);
+    const Windows windows{.strides = {1 + Pick(2)}, .dilations = {1 + Pick(2)}, .low = {around}, .high = {around}};
+    const auto result = Conv(graph_, y, Constant(dtype(y), weights), {}, windows, 1);
+    if (!result.ok()) return;
+    y = *result;
+    if (Percent(50)) y = *Append(OpKind::kMax, {y, Scalar(dtype(y), 0)});
+  }
+  Keep(std::optional<Value>(Percent(60) ? swap(y) : y));
 }
 
 }  // namespace tailor

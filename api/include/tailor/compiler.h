@@ -56,7 +56,9 @@ typedef struct tailor_symbol_options {
   int64_t min;           /* >= 0 */
   int64_t max;           /* >= min; default 2^31 - 1 */
   int64_t multiple_of;   /* >= 1 */
-  const int64_t* likely; /* values to specialise for; results never depend on them */
+  /* Values to specialise for: CPU kernels that reduce rows of such a length, of one to two vectors, have a version in
+   * which it is a constant, and the memory plan fits these sizes. Results never depend on them. */
+  const int64_t* likely;
   size_t likely_count;
 } tailor_symbol_options;
 
@@ -442,10 +444,10 @@ typedef struct tailor_compile_options {
    * compiling takes 0.5 to 0.8 of the time, runs of models took up to 1.32 times as long, code has up to twice the
    * bytes, and results are the same bits (docs/compiling.md). GPU kernels are always optimized. */
   int64_t optimize; /* default 1 */
-  /* Names of passes to leave out, to find what a result or a time is due to: simplify-algebra, merge-equal-nodes,
-   * merge-matmuls, narrow-matmuls, fuse-elementwise, fuse-dot-epilogue, fuse-reduce, stitch, fuse-scan, remote-stitch,
-   * chain-matmuls; for CPUs, interleave-rows and choose-tilings (docs/compiling.md). Results agree within rounding.
-   * INVALID_ARGUMENT for another name. */
+  /* Names of passes to leave out, to find what a result or a time is due to: simplify-algebra, keep-channels-last,
+   * merge-equal-nodes, merge-matmuls, narrow-matmuls, fuse-elementwise, fuse-dot-epilogue, fuse-reduce, stitch,
+   * fuse-scan, remote-stitch, chain-matmuls; for CPUs, interleave-rows, pack-short-rows and choose-tilings
+   * (docs/compiling.md). Results agree within rounding. INVALID_ARGUMENT for another name. */
   const char* const* without;
   size_t without_count;
 } tailor_compile_options;

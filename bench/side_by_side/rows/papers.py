@@ -25,6 +25,8 @@ VARIANTS = {
     "merge": {"without": ["merge-matmuls"]},
     "chain": {"without": ["chain-matmuls"]},
     "interleave": {"without": ["interleave-rows"]},
+    "pack": {"without": ["pack-short-rows"]},
+    "layout": {"without": ["keep-channels-last"]},
     "versions": {"max_versions": 1},
     "search": {"without": ["choose-tilings"]},
     "fixed": {},

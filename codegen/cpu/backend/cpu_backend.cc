@@ -116,6 +116,7 @@ class CpuBackend final : public backend::Backend {
   void Restrict() {
     for (CpuTarget& target : targets_) {
       target.traits.interleave_rows = options_.interleave_rows;
+      target.traits.pack_short_rows = options_.pack_short_rows;
       target.traits.choose_tilings = options_.choose_tilings;
     }
   }

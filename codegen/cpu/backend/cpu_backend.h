@@ -14,6 +14,7 @@ namespace tailor::cpu {
 struct CpuBackendOptions {
   bool optimize = true;         // HostBuild
   bool interleave_rows = true;  // TargetTraits
+  bool pack_short_rows = true;
   bool choose_tilings = true;
 };
 

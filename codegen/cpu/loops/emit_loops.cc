@@ -6,6 +6,7 @@
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/loops/part_loops.h"
 #include "codegen/cpu/loops/pipelined_rows.h"
+#include "codegen/cpu/loops/short_rows.h"
 #include "codegen/cpu/loops/stage_loops.h"
 #include "codegen/cpu/loops/task_digits.h"
 #include "codegen/cpu/loops/transposed_loops.h"
@@ -31,7 +32,7 @@ class LoopKernelEmitter {
         b_(module.getContext()),
         frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
         function_(b_.GetInsertBlock()->getParent()),
-        loops_(b_, plan, schedule, target, frame_, version) {}
+        loops_(b_, plan, schedule, target, WithConstants(version), version) {}
 
   void Emit() {
     llvm::Value* scratch = frame_.scratch;
@@ -43,6 +44,14 @@ class LoopKernelEmitter {
   }
 
  private:
+  // The frame, with constants for the slots that have one value in `version`.
+  const KernelFrame& WithConstants(const Version& version) {
+    for (const Guard& guard : version.guards) {
+      if (guard.kind == Guard::Kind::kEqual && guard.other < 0) frame_.dims[guard.slot] = b_.getInt64(guard.number);
+    }
+    return frame_;
+  }
+
   void EmitTaskLoop() {
     const std::vector<int> axes = loops_.TaskAxes();
     std::vector<llvm::Value*> dim_sizes;
@@ -161,6 +170,8 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
     const std::string symbol = absl::StrCat(name, "_v", v);
     if (version.parts) {
       EmitPartLoops(plan, schedule, version, target, symbol, module);
+    } else if (version.short_rows) {
+      EmitShortRows(plan, schedule, version, target, symbol, module);
     } else {
       LoopKernelEmitter(plan, schedule, version, target, module, symbol).Emit();
     }

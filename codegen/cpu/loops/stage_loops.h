@@ -48,6 +48,8 @@ class StageLoops {
   PartSpan ChunkSpan(llvm::Value* chunk);
   // Places the row buffers of row `i`, or vector of rows `i`, at `scratch`; returns their end.
   llvm::Value* PlaceBuffers(int i, llvm::Value* scratch);
+  // The address of `buffer` of row `i`, or vector of rows `i`.
+  llvm::Value* AddressOf(int i, int buffer) const { return frames_[i].buffers[buffer]; }
   // Restricts loops along `axis` to `span`.
   void SetSpan(int axis, PartSpan span);
 

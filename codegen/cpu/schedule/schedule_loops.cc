@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/loops/part_loops.h"
 #include "codegen/cpu/loops/pipelined_rows.h"
+#include "codegen/cpu/loops/short_rows.h"
 #include "codegen/cpu/loops/transposed_loops.h"
 #include "codegen/cpu/loops/window_loops.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
@@ -134,6 +135,9 @@ constexpr int kScansSideBySide = 8, kFewScans = 4;
 constexpr int kSlowSideBySide = 2;
 constexpr int64_t kSlow = 10;
 
+// Least bytes of vectors that short rows share: AVX2, which has masked loads and stores.
+constexpr int kPackedBytes = 32;
+
 // Whether lanes run within a row, so that a task is one row or several.
 bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
   return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile;
@@ -188,6 +192,20 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
+// Adds versions for likely lengths of rows of one to two vectors: as constants they leave no remainders and no loops of
+// a few turns. Of longer rows, a constant length changes the time by less than its spread.
+void AddLikelyVersions(const KernelPlan& plan, Schedule& schedule) {
+  const DimSize& length = plan.axes[schedule.lane_axis].dim_size;
+  if (length.is_constant()) return;
+  std::vector<Version> versions;
+  for (const int64_t value : plan.dims[length.slot].likely) {
+    if (value < schedule.lanes || value > 2 * schedule.lanes) continue;
+    Version& version = versions.emplace_back(BroadcastVersions(plan)[0]);
+    version.guards.push_back({.kind = Guard::Kind::kEqual, .slot = length.slot, .number = value});
+  }
+  schedule.versions.insert(schedule.versions.begin(), versions.begin(), versions.end());
+}
+
 // Bytes of row buffers per worker. Lanes across rows: of all vectors side by side. Otherwise the larger of: one row
 // with the other buffer sets of rows in flight (small launches only), or the interleaved short rows.
 SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
@@ -230,6 +248,8 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   if (!whole_rows_only && ScheduleWindowLoops(original, cost, schedule)) return schedule;
   const bool whole_rows = whole_rows_only || (HasScratch(plan) && !CanInterleaveRows(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, cost, whole_rows);
+  const bool packs = !whole_rows_only && traits.pack_short_rows && traits.vector_bytes >= kPackedBytes;
+  if (packs && HasShortRows(plan, schedule.lanes)) schedule.lane_axis = AxesOf(plan, AxisRole::kTile)[0];
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
   schedule.versions = BroadcastVersions(plan);
@@ -271,7 +291,10 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   }
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
-  if (!whole_rows_only) AddSplitVersion(plan, elements_per_chunk, schedule);
+  if (whole_rows_only) return schedule;
+  AddSplitVersion(plan, elements_per_chunk, schedule);
+  if (LanesAlongRows(plan, schedule)) AddLikelyVersions(plan, schedule);
+  if (packs && LanesAlongRows(plan, schedule)) AddShortRowsVersion(plan, schedule);
   return schedule;
 }
 

@@ -1,6 +1,8 @@
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <random>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/long_tasks.h"
 #include "codegen/plan/parse_kernel_plan.h"
@@ -77,11 +80,15 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
     module.getFunction("k_v0")->print(stream);
     return text;
   }
-  // The first version whose tasks are whole rows.
-  int Whole() const {
-    const auto whole = [](const Version& version) { return !version.parts; };
-    return static_cast<int>(std::find_if(schedule_.versions.begin(), schedule_.versions.end(), whole) -
+  int FirstVersion(bool (*wanted)(const Version&)) const {
+    return static_cast<int>(std::find_if(schedule_.versions.begin(), schedule_.versions.end(), wanted) -
                             schedule_.versions.begin());
+  }
+  // The first version for rows of any length whose tasks are whole rows.
+  int Whole() const {
+    return FirstVersion([](const Version& version) {
+      return !version.parts && !version.short_rows && !absl::StrContains(VersionText(version), "==");
+    });
   }
   // Runs all tasks in two pieces, as two threads would; without KernelParameter::kContext in `args`.
   void Run(const std::vector<int64_t>& args, const std::vector<int64_t>& dims) { Run(args, dims, Whole()); }
@@ -147,6 +154,80 @@ TEST_P(EmitLoopsTest, RowsSideBySideHaveTheBitsOfRowsAlone) {
     EXPECT_EQ(alone, beside) << columns;
     EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
   }
+}
+
+// Pages, the last of which ends before one that cannot be accessed.
+class GuardedFloats {
+ public:
+  explicit GuardedFloats(const std::vector<float>& values)
+      : pages_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    EXPECT_EQ(mprotect(static_cast<char*>(pages_) + kBytes / 2, kBytes / 2, PROT_NONE), 0);
+    data_ = reinterpret_cast<float*>(static_cast<char*>(pages_) + kBytes / 2) - values.size();
+    std::copy(values.begin(), values.end(), data_);
+  }
+  ~GuardedFloats() { munmap(pages_, kBytes); }
+  GuardedFloats(const GuardedFloats&) = delete;
+  GuardedFloats& operator=(const GuardedFloats&) = delete;
+  float* data() const { return data_; }
+
+ private:
+  static constexpr size_t kBytes = 1 << 17;
+  void* pages_;
+  float* data_;
+};
+
+// Rows shorter than a vector. Memory ends where they end, and pieces of the rows leave all others as they are.
+TEST_P(EmitLoopsTest, ShortRowsShareVectors) {
+  BUILD_OR_SKIP(RowSoftmaxPlan());
+  const int version = FirstVersion([](const Version& v) { return v.short_rows; });
+  const bool has_masks = FindCpuTarget(GetParam())->traits.vector_bytes >= 32;
+  ASSERT_EQ(version < static_cast<int>(schedule_.versions.size()), has_masks);
+  if (!has_masks) return;
+  EXPECT_THAT(VersionText(schedule_.versions[version]),
+              testing::HasSubstr(absl::StrCat("d1 <= ", schedule_.lanes - 1)));
+  auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v" + std::to_string(version));
+  for (int64_t columns = 1; columns < schedule_.lanes; ++columns) {
+    for (int64_t rows : {1, 2, 7, 8, 15, 16, 17, 31, 33, 70}) {
+      const std::vector<float> values = Random(rows * columns);
+      constexpr float kUntouched = -1;
+      const GuardedFloats x(values), y(std::vector<float>(rows * columns, kUntouched));
+      const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
+      std::vector<char> scratch(2 * bytes + 64);
+      const int64_t args[] = {Slot(x.data()), Slot(y.data()), rows, columns, Slot(scratch.data()), bytes};
+      const int64_t first = rows / 3;
+      kernel(args, first, rows, 1);
+      for (int64_t i = 0; i < first * columns; ++i) ASSERT_EQ(y.data()[i], kUntouched);
+      kernel(args, 0, first, 0);
+      for (int64_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{values[i * columns + j]});
+        for (int64_t j = 0; j < columns; ++j) {
+          const double expected = std::exp(double{values[i * columns + j]}) / sum;
+          ASSERT_NEAR(y.data()[i * columns + j], expected, 1e-6) << rows << " x " << columns << ": " << i << "," << j;
+        }
+      }
+    }
+  }
+}
+
+// A version of one length knows it: what it computes has the same bits.
+TEST_P(EmitLoopsTest, LikelyLengthsAreConstants) {
+  KernelPlan plan = RowSoftmaxPlan();
+  const CpuTarget target = *FindCpuTarget(GetParam());
+  const int64_t columns = 2 * target.traits.vector_bytes / static_cast<int64_t>(sizeof(float)) - 1;
+  plan.dims[1].likely = {columns};
+  BUILD_OR_SKIP(plan);
+  const int likely = FirstVersion([](const Version& v) { return absl::StrContains(VersionText(v), "=="); });
+  ASSERT_LT(likely, static_cast<int>(schedule_.versions.size()));
+  EXPECT_EQ(VersionText(schedule_.versions[likely]), absl::StrCat("d1 == ", columns));
+  constexpr int64_t kRows = 7;
+  const std::vector<float> x = Random(kRows * columns);
+  const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{kRows, columns});
+  std::vector<float> scratch(2 * bytes / 4 + 16), y(kRows * columns), general(kRows * columns);
+  // The slot of the length is not read.
+  Run({Slot(x.data()), Slot(y.data()), kRows, 0, Slot(scratch.data()), bytes}, {kRows, columns}, likely);
+  Run({Slot(x.data()), Slot(general.data()), kRows, columns, Slot(scratch.data()), bytes}, {kRows, columns}, Whole());
+  EXPECT_EQ(y, general);
 }
 
 TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {

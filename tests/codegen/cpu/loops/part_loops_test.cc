@@ -27,13 +27,16 @@ bool TakesParts(const Graph& graph, const std::string& target, const std::vector
   return std::any_of(lowered->kernels.begin(), lowered->kernels.end(), [&](const KernelPlan& plan) {
     std::vector<int64_t> slots;
     for (const DimSlot& slot : plan.dims) slots.push_back(*slot.value.Evaluate(dim_sizes));
-    const Version first = ScheduleOnCpu(plan, traits).versions.front();
-    return first.parts && std::all_of(first.guards.begin(), first.guards.end(), [&](const Guard& guard) {
-             const bool of_slot = guard.kind == Guard::Kind::kAtLeast || guard.kind == Guard::Kind::kAtMost;
-             const int64_t value = of_slot ? slots[guard.slot] : *guard.value.Evaluate(slots);
-             const bool at_least = guard.kind == Guard::Kind::kAtLeast || guard.kind == Guard::Kind::kValueAtLeast;
-             return at_least ? value >= guard.number : value <= guard.number;
-           });
+    const Schedule schedule = ScheduleOnCpu(plan, traits);
+    const auto taken = std::find_if(schedule.versions.begin(), schedule.versions.end(), [&](const Version& version) {
+      return std::all_of(version.guards.begin(), version.guards.end(), [&](const Guard& guard) {
+        const bool of_slot = guard.kind == Guard::Kind::kAtLeast || guard.kind == Guard::Kind::kAtMost;
+        const int64_t value = of_slot ? slots[guard.slot] : *guard.value.Evaluate(slots);
+        const bool at_least = guard.kind == Guard::Kind::kAtLeast || guard.kind == Guard::Kind::kValueAtLeast;
+        return at_least ? value >= guard.number : value <= guard.number;
+      });
+    });
+    return taken->parts.has_value();
   });
 }
 

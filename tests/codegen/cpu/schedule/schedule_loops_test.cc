@@ -152,6 +152,41 @@ TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
       absl::StrContains(Schedules("graph @g(%x: f32[R, 0]) { %s = reduce_sum %x {axes = [0]}\n return %s }"), "parts"));
 }
 
+TEST(ScheduleLoops, RowsShorterThanAVectorAreTransposed) {
+  const auto softmax = [](const std::string& input, const std::string& prologue = "") {
+    return "graph @g(" + input + ") {\n" + prologue +
+           "%m = reduce_max %z {axes = [-1], keep_dims = 1}\n%d = sub %z, %m\n%e = exp %d\n"
+           "%s = reduce_sum %e {axes = [-1], keep_dims = 1}\n%y = div %e, %s\nreturn %y }";
+  };
+  EXPECT_THAT(Schedules(softmax("%z: f32[R, C]")), testing::HasSubstr("{guards [d1 <= 15], short_rows}"));
+  EXPECT_THAT(Schedules(softmax("%z: f32[R, 5]")), testing::HasSubstr("versions [\n  {short_rows}]"));
+  EXPECT_THAT(Schedules(softmax("%z: f32[R, C]", ""), {.pack_short_rows = false}),
+              testing::Not(testing::HasSubstr("short_rows")));
+  for (const std::string& other : {softmax("%z: f32[R, 16]"), softmax("%z: f64[R, C]"),
+                                   softmax("%x: f32[C, R]", "%z = transpose %x {perm = [1, 0]}\n")}) {
+    EXPECT_THAT(Schedules(other), testing::Not(testing::HasSubstr("short_rows"))) << other;
+  }
+  // A few elements that are only read are loaded by shuffles.
+  const auto sum = [](const std::string& length) {
+    return Schedules("graph @g(%x: f32[R, " + length + "]) { %s = reduce_sum %x {axes = [1]}\n return %s }");
+  };
+  EXPECT_THAT(sum("5"), testing::HasSubstr("short_rows"));
+  EXPECT_THAT(sum("3"), testing::Not(testing::HasSubstr("short_rows")));
+}
+
+TEST(ScheduleLoops, LikelyLengthsOfRowsHaveVersions) {
+  const auto sum = [](const std::string& symbols) {
+    return Schedules("graph @g(%x: f32[R, C]) where R in [1, 9] likely [2], C in [0, 4000]" + symbols +
+                     " { %s = reduce_sum %x {axes = [1]}\n return %s }");
+  };
+  EXPECT_THAT(
+      sum(" likely [32, 20]"),
+      testing::HasSubstr("  {guards [d1 <= 15], short_rows},\n  {guards [d1 == 32]},\n  {guards [d1 == 20]},\n  {}"));
+  // Shorter than a vector, and longer than two.
+  EXPECT_THAT(sum(" likely [8, 33]"), testing::Not(testing::HasSubstr("==")));
+  EXPECT_THAT(sum(""), testing::Not(testing::HasSubstr("==")));
+}
+
 TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
   const std::string schedule = Schedules(R"(
 graph @g(%x: f32[R, C]) {

@@ -1,8 +1,10 @@
-#include "fusion/remove_identity_views.h"
+#include "fusion/simplify_views.h"
 
 #include <algorithm>
 
 #include "fusion/graph_rebuild.h"
+#include "fusion/node_class.h"
+#include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
@@ -37,11 +39,30 @@ bool IsIdentity(const ShapeFacts& facts, const Node& node, const Shape& from) {
     case OpKind::kConcat:
       return node.operands.size() == 1;
     default:
-      return false;
+      return IsReduction(node) && node.i64s("axes").empty();
   }
 }
 
 }  // namespace
+
+absl::StatusOr<Graph> ComposeViews(const Graph& graph, const ShapeFacts& facts) {
+  auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    OpKind op = r.node().op;
+    if (op != OpKind::kTranspose && op != OpKind::kReshape) return std::nullopt;
+    const Node& inner = r.to.node(r.operands[0].node);
+    if (inner.op != op) return std::nullopt;
+    Attributes attributes = r.node().attributes;
+    if (op == OpKind::kTranspose) {
+      std::vector<int64_t> permutation;
+      for (int64_t d : r.node().i64s("permutation")) permutation.push_back(inner.i64s("permutation")[d]);
+      attributes["permutation"] = std::move(permutation);
+    }
+    std::vector<Value> operands = inner.operands;  // appending moves the nodes
+    TAILOR_ASSIGN_OR_RETURN(Value composed, AppendInPlace(r, op, operands, std::move(attributes)));
+    return composed;
+  };
+  return RebuildGraph(graph, {.rewrite = rewrite});
+}
 
 absl::StatusOr<Graph> RemoveIdentityViews(const Graph& graph, const ShapeFacts& facts) {
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {

@@ -1,4 +1,4 @@
-#include "fusion/remove_identity_views.h"
+#include "fusion/simplify_views.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,25 @@
 
 namespace tailor {
 namespace {
+
+TEST(ComposeViews, TransposesAndReshapes) {
+  EXPECT_EQ(TextAfter(ComposeViews, R"(
+graph @g(%x: f32[A, B, C], %y: f32[M, 6]) {
+  %p = transpose %x {permutation = [1, 2, 0]}
+  %q = transpose %p {permutation = [2, 1, 0]}
+  %r = reshape %y {shape = [6*M]}
+  %s = reshape %r {shape = [2*M, 3]}
+  return %q, %s
+})"),
+            R"(graph @g(%x: f32[A, B, C], %y: f32[M, 6]) {
+  %p = transpose %x {permutation = [1, 2, 0]} : f32[B, C, A]
+  %q = transpose %x {permutation = [0, 2, 1]} : f32[A, C, B]
+  %r = reshape %y {shape = [6*M]} : f32[6*M]
+  %s = reshape %y {shape = [2*M, 3]} : f32[2*M, 3]
+  return %q, %s
+}
+)");
+}
 
 TEST(RemoveIdentityViews, OfEveryKind) {
   EXPECT_EQ(TextAfter(RemoveIdentityViews, R"(
@@ -22,6 +41,21 @@ graph @g(%x: f32[N, 4]) {
 })"),
             R"(graph @g(%x: f32[N, 4]) {
   %v = constant 1 : f32[]
+  %y = neg %x : f32[N, 4]
+  return %y
+}
+)");
+}
+
+TEST(RemoveIdentityViews, ReductionsOverNoDim) {
+  EXPECT_EQ(TextAfter(RemoveIdentityViews, R"(
+graph @g(%x: f32[N, 4]) {
+  %a = reduce_max %x {axes = []}
+  %b = reduce_mean %a {axes = [], keep_dims = 1}
+  %y = neg %b
+  return %y
+})"),
+            R"(graph @g(%x: f32[N, 4]) {
   %y = neg %x : f32[N, 4]
   return %y
 }

@@ -1,7 +1,10 @@
 #include "fusion/channels_last.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,7 +42,7 @@ bool IsConvResult(const Graph& graph, const Node& node) {
 
 // A convolution over one dim: dot(reshape(transpose(window(image))), weights).
 struct Convolution {
-  NodeId dot, window, weights;
+  NodeId window, weights;
   int64_t channels, taps;
   std::vector<NodeId> between;  // nodes from the leaves to the window: to be computed channels last
 };
@@ -58,7 +61,8 @@ std::optional<Convolution> ConvolutionOf(const Graph& graph, NodeId id) {
   if (!IsTranspose(moved, {0, 1, 3, 2})) return std::nullopt;
   const Node& window = graph.node(moved.operands[0].node);
   if (window.op != OpKind::kWindow || window.i64s("axes") != std::vector<int64_t>{2}) return std::nullopt;
-  if (window.results[0].shape.size() != 4) return std::nullopt;
+  const Shape& windows = window.results[0].shape;
+  if (windows.size() != 4 || windows[0] != patches.results[0].shape[0]) return std::nullopt;
   NodeId weights = dot.operands[1].node;
   while (graph.node(weights).op == OpKind::kReshape) weights = graph.node(weights).operands[0].node;
   const Shape& matrix = graph.type(dot.operands[1]).shape;
@@ -66,7 +70,7 @@ std::optional<Convolution> ConvolutionOf(const Graph& graph, NodeId id) {
   const std::optional<int64_t> channels = SizeOfAxis(graph, window.operands[0], 1);
   const std::optional<int64_t> taps = SizeOfAxis(graph, moved.operands[0], 3);
   if (!channels || *channels < kLeastChannels || !taps || matrix[2] != DimExpr(*channels * *taps)) return std::nullopt;
-  return Convolution{id, moved.operands[0].node, weights, *channels, *taps, {}};
+  return Convolution{moved.operands[0].node, weights, *channels, *taps, {}};
 }
 
 // Chooses the convolutions.
@@ -76,51 +80,48 @@ class Choice {
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       for (Value operand : graph.node(id).operands) users_[operand.node].push_back(id);
       std::optional<Convolution> found = ConvolutionOf(graph, id);
-      if (found && Trace(graph.node(found->window).operands[0], found->between)) {
-        convolutions_.push_back(*std::move(found));
-      }
+      if (found && Trace(*found)) convolutions_.emplace(id, *std::move(found));
     }
     for (const Output& output : graph.outputs()) users_[output.value.node].push_back(-1);
     do {
       std::fill(chosen_.begin(), chosen_.end(), false);
-      for (const Convolution& c : convolutions_) {
+      for (const auto& [dot, c] : convolutions_) {
         for (NodeId id : c.between) chosen_[id] = true;
         chosen_[c.window] = true;
       }
-    } while (std::erase_if(convolutions_, [&](const Convolution& c) { return !OthersAgree(c); }) > 0);
+    } while (std::erase_if(convolutions_, [&](const auto& entry) { return !OthersAgree(entry.second); }) > 0);
   }
 
   // Whether `id` is computed channels last, or is the windows of such a value.
   bool chosen(NodeId id) const { return chosen_[id]; }
-  const std::vector<Convolution>& convolutions() const { return convolutions_; }
+  // By dot.
+  const std::map<NodeId, Convolution>& convolutions() const { return convolutions_; }
 
  private:
-  // Whether `v` [batch, channels, positions] is channels last in memory. Adds the nodes to rewrite.
-  bool Trace(Value v, std::vector<NodeId>& between) const {
-    const Node& node = graph_.node(v.node);
-    if (IsTranspose(node, Swap())) return true;
-    if (std::find(between.begin(), between.end(), v.node) != between.end()) return true;
-    if (IsConvResult(graph_, node)) {
-      between.push_back(v.node);
-      return true;
-    }
-    if (node.op == OpKind::kPad) {
-      const Shape &low = node.dims("low"), &high = node.dims("high");
-      for (size_t axis : {0, 1}) {
-        if (low[axis] != DimExpr(0) || high[axis] != DimExpr(0)) return false;
+  // Whether the image [batch, channels, positions] is channels last in memory. Sets `between`.
+  bool Trace(Convolution& c) const {
+    std::set<NodeId> seen;
+    std::vector<Value> pending = {graph_.node(c.window).operands[0]};
+    while (!pending.empty()) {
+      const Value v = pending.back();
+      pending.pop_back();
+      const Node& node = graph_.node(v.node);
+      if (IsTranspose(node, Swap()) || !seen.insert(v.node).second) continue;
+      c.between.push_back(v.node);
+      if (IsConvResult(graph_, node)) continue;
+      if (node.op == OpKind::kPad) {
+        pending.push_back(node.operands[0]);
+        continue;
       }
-      if (!Trace(node.operands[0], between)) return false;
-    } else {
       if (ClassOf(node) != FusionClass::kElementwise) return false;
-      bool found = false;
+      const size_t before = pending.size();
       for (Value operand : node.operands) {
         if (IsSmall(operand)) continue;
-        if (graph_.type(operand).shape != node.results[0].shape || !Trace(operand, between)) return false;
-        found = true;
+        if (graph_.type(operand).shape != node.results[0].shape) return false;
+        pending.push_back(operand);
       }
-      if (!found) return false;
+      if (pending.size() == before) return false;  // of small operands only
     }
-    between.push_back(v.node);
     return true;
   }
 
@@ -143,7 +144,7 @@ class Choice {
   const Graph& graph_;
   std::vector<std::vector<NodeId>> users_;  // -1: an output
   std::vector<bool> chosen_;
-  std::vector<Convolution> convolutions_;
+  std::map<NodeId, Convolution> convolutions_;
 };
 
 class Rewriter {
@@ -153,11 +154,9 @@ class Rewriter {
   bool empty() const { return choice_.convolutions().empty(); }
 
   absl::StatusOr<std::optional<Value>> operator()(const NodeRewrite& r) {
-    for (const Convolution& c : choice_.convolutions()) {
-      if (c.dot == r.id) {
-        TAILOR_ASSIGN_OR_RETURN(const Value product, Multiply(r, c));
-        return product;
-      }
+    if (const auto found = choice_.convolutions().find(r.id); found != choice_.convolutions().end()) {
+      TAILOR_ASSIGN_OR_RETURN(const Value product, Multiply(r, found->second));
+      return product;
     }
     if (!choice_.chosen(r.id) || r.node().op == OpKind::kWindow) return std::nullopt;
     TAILOR_ASSIGN_OR_RETURN(const Value last, ChannelsLast(r));
@@ -194,10 +193,15 @@ class Rewriter {
       TAILOR_ASSIGN_OR_RETURN(operands.emplace_back(), moves ? Swapped(r.to, operand) : operand);
     }
     Attributes attributes = r.node().attributes;
-    for (auto& [name, attribute] : attributes) {  // of a pad, by dim
-      if (auto* dims = std::get_if<Shape>(&attribute)) std::swap((*dims)[1], (*dims)[2]);
-      if (auto* numbers = std::get_if<std::vector<int64_t>>(&attribute); numbers != nullptr && numbers->size() == 3)
-        std::swap((*numbers)[1], (*numbers)[2]);
+    if (r.node().op == OpKind::kPad) {
+      for (const char* name : {"low", "high"}) {
+        Shape dims = r.node().dims(name);
+        std::swap(dims[1], dims[2]);
+        attributes[name] = std::move(dims);
+      }
+      std::vector<int64_t> interior = r.node().i64s("interior");
+      if (!interior.empty()) std::swap(interior[1], interior[2]);
+      attributes["interior"] = std::move(interior);
     }
     return AppendInPlace(r, r.node().op, operands, std::move(attributes));
   }
@@ -216,15 +220,27 @@ class Rewriter {
     const Shape& result = r.node().results[0].shape;
     const Shape rows = {result[0], 1, result[2], c.channels * c.taps};
     TAILOR_ASSIGN_OR_RETURN(const Value lhs, Append(to, OpKind::kReshape, {moved}, {{"shape", rows}}));
-    const int64_t filters = *result[3].constant();
-    TAILOR_ASSIGN_OR_RETURN(const Value rhs, TransposeMatrices(r.from, c.weights, filters, c.channels, c.taps,
-                                                               {1, filters, c.channels * c.taps}, to));
+    TAILOR_ASSIGN_OR_RETURN(const Value rhs, Weights(r, c, *result[3].constant()));
     Attributes attributes = r.node().attributes;
     attributes["transpose_lhs"] = int64_t{0};
     return AppendInPlace(r, OpKind::kDot, {lhs, rhs}, std::move(attributes));
   }
 
+  // The weights [1, filters, channels * taps] as [1, filters, taps * channels]. Those of several convolutions are one
+  // constant.
+  absl::StatusOr<Value> Weights(const NodeRewrite& r, const Convolution& c, int64_t filters) {
+    const Shape shape = {1, filters, c.channels * c.taps};
+    if (c.taps == 1) return Append(r.to, OpKind::kReshape, {r.operands[1]}, {{"shape", shape}});
+    const auto [entry, added] = weights_.try_emplace({c.weights, c.channels});
+    if (added) {
+      TAILOR_ASSIGN_OR_RETURN(entry->second,
+                              TransposeMatrices(r.from, c.weights, filters, c.channels, c.taps, shape, r.to));
+    }
+    return entry->second;
+  }
+
   Choice choice_;
+  std::map<std::pair<NodeId, int64_t>, Value> weights_;  // by constant and channels
 };
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace tailor {
 
 // A convolution over one dim is a matmul of windows of x [batch, channels, positions] by constant weights. Where x is a
-// transpose of [batch, positions, channels], or elementwise ops and padding of such values, the windows are taken of the
-// values as they are in memory: a row of the matmul is then contiguous. The weights' channels become the inner dim of
-// its depth. Requires one group, and enough channels. Elementwise nodes that others read as [batch, channels, positions]
-// stay.
+// transpose of [batch, positions, channels], or elementwise ops and padding of such values, the windows are taken of
+// the values as they are in memory: a row of the matmul is then contiguous. The weights' channels become the inner dim
+// of its depth. Requires one group, and enough channels. Elementwise nodes that others read as [batch, channels,
+// positions] stay.
 //
 // Preserves: types, names, and values up to the order of a sum. Errors: RESOURCE_EXHAUSTED if memory for the weights is
 // missing.

@@ -1,7 +1,6 @@
 #include "fusion/form_group.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -222,8 +221,8 @@ struct Former {
     return nodes;
   }
 
-  // Whether a row of the matmul's lhs is a run of elements in memory: the windows along a sequence [.., positions,
-  // channels], without dilation.
+  // Whether a row of the matmul's lhs is a run of elements in memory: the windows along a sequence [batch, positions,
+  // channels], without dilation (fusion/channels_last.h).
   bool ReadsRuns(const Node& dot) const {
     const Node& joined = graph().node(dot.operands[0].node);
     if (dot.i64("transpose_lhs") != 0 || joined.op != OpKind::kReshape) return false;
@@ -231,13 +230,9 @@ struct Former {
     if (moved.op != OpKind::kTranspose) return false;
     const Node& window = graph().node(moved.operands[0].node);
     if (window.op != OpKind::kWindow) return false;
-    const int64_t rank = graph().type(window.operands[0]).rank();
-    std::vector<int64_t> taps_first(rank + 1);
-    std::iota(taps_first.begin(), taps_first.end(), int64_t{0});
-    std::swap(taps_first[rank - 1], taps_first[rank]);
     const std::vector<int64_t>& dilations = window.i64s("dilations");
-    return window.i64s("axes") == std::vector<int64_t>{rank - 2} && moved.i64s("permutation") == taps_first &&
-           (dilations.empty() || dilations[0] == 1);
+    return window.i64s("axes") == std::vector<int64_t>{1} && window.results[0].shape.size() == 4 &&
+           moved.i64s("permutation") == std::vector<int64_t>{0, 1, 3, 2} && (dilations.empty() || dilations[0] == 1);
   }
 
   // Whether neighbours of the view's last dim are rows apart in its operand.

@@ -98,7 +98,7 @@ struct ContractionTile {
   int tall_panels = 0;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
-  int64_t depth = 1024;        // K block: steps of K for which sums stay in registers
+  int64_t depth = 1024;  // K block: steps of K for which sums stay in registers
   // Few columns: lanes run along rows, and the factors of the columns are broadcast (codegen/cpu/gemm/rows_in_lanes.h).
   bool rows_in_lanes = false;
   int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time

@@ -198,6 +198,8 @@ class ScheduleVerifier {
     const bool is_shorter =
         length.is_constant() ? length.constant < s_.lanes
                              : std::find(version.guards.begin(), version.guards.end(), shorter) != version.guards.end();
+    if (version.no_broadcast != BroadcastVersions(plan_)[0].no_broadcast)
+      return Wrong("short_rows", "needs versions without broadcasts");
     return is_shorter ? absl::OkStatus() : Wrong("short_rows", "is for rows shorter than a vector");
   }
 

@@ -90,6 +90,42 @@ TEST(KeepChannelsLast, OthersThatReadChannelsFirstKeepThem) {
   EXPECT_FALSE(is_kept("  %o = reduce_sum %y {axes = [2]}\n  return %d, %o\n"));
 }
 
+// Patches whose batch is not that of the image are no convolution.
+TEST(KeepChannelsLast, RegroupedPatchesStay) {
+  const auto kept = [](const std::string& batch, const std::string& positions) {
+    return TextAfter(KeepAndClean, absl::StrCat(R"(graph @g(%x: f32[2, 6, 16]) {
+  %w = constant @w : f32[1, 8, 48]
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %p = window %t {axes = [2], sizes = [3]}
+  %q = transpose %p {permutation = [0, 1, 3, 2]}
+  %r = reshape %q {shape = [)",
+                                                batch, ", 1, 48, ", positions, R"(]}
+  %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
+  return %d
+})"));
+  };
+  EXPECT_TRUE(absl::StrContains(kept("2", "4"), "axes = [1]"));
+  EXPECT_FALSE(absl::StrContains(kept("4", "2"), "axes = [1]"));
+}
+
+TEST(KeepChannelsLast, WeightsOfTwoConvolutionsAreOneConstant) {
+  const std::string text = TextAfter(KeepAndClean, R"(graph @g(%x: f32[B, 7, 16], %y: f32[B, 9, 16]) {
+  %w = constant @w : f32[1, 8, 48]
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %p = window %t {axes = [2], sizes = [3]}
+  %q = transpose %p {permutation = [0, 1, 3, 2]}
+  %r = reshape %q {shape = [B, 1, 48, 5]}
+  %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
+  %u = transpose %y {permutation = [0, 2, 1]}
+  %v = window %u {axes = [2], sizes = [3]}
+  %o = transpose %v {permutation = [0, 1, 3, 2]}
+  %s = reshape %o {shape = [B, 1, 48, 7]}
+  %e = dot %s, %w {transpose_lhs = 1, transpose_rhs = 1}
+  return %d, %e
+})");
+  EXPECT_EQ(text.find("= constant"), text.rfind("= constant")) << text;
+}
+
 TEST(KeepChannelsLast, ChannelsFirstStay) {
   for (const auto& [inputs, before] : {std::pair<std::string, std::string>{"%y: f32[B, 16, T]", ""},
                                        {"%x: f32[B, 16, T], %z: f32[B, T, 16]",

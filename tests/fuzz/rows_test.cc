@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
 #include "codegen/cpu/emit_cpu.h"
 #include "codegen/cpu/loops/pipelined_rows.h"
 #include "codegen/link/target_machine.h"
@@ -84,6 +85,28 @@ graph @g(%x: f16[R, C + 127]) where R in [0, 24] {
 }
 
 TEST(Rows, OfShortRows) { ExpectRightAhead(Softmax("%z: f32[R, C]", "")); }
+
+// Shorter than a vector, with buffers of narrow elements beside f64.
+TEST(Rows, OfShortRowsInSeveralTypes) {
+  std::string text = R"(graph @g(%x: f32[R, C]) where R in [0, 40], C in [1, 6] {
+  %w = cast %x {dtype = f64}
+  %m = reduce_mean %w {axes = [1], keep_dims = 1}
+  %u = sub %w, %m
+  %sum0 = cast %u {dtype = f16}
+)";
+  for (int i = 1; i <= 4; ++i) {
+    absl::StrAppend(&text, absl::Substitute(R"(  %scale$0 = constant $0 : f64[]
+  %a$0 = mul %u, %scale$0
+  %b$0 = tanh %a$0
+  %h$0 = cast %b$0 {dtype = f16}
+  %t$0 = reduce_max %h$0 {axes = [1], keep_dims = 1}
+  %d$0 = sub %h$0, %t$0
+  %sum$0 = add %sum$1, %d$0
+)",
+                                            i, i - 1));
+  }
+  ExpectRight(text + "  return %sum4\n}");
+}
 
 TEST(Rows, OfFewRows) {
   for (const char* body : {"  %z = neg %x\n", "  %z = tanh %x\n"}) {

@@ -53,9 +53,9 @@ TAILOR_API void tailor_graph_release(tailor_graph* graph);
 
 typedef struct tailor_symbol_options {
   uint64_t struct_size;
-  int64_t min;           /* >= 0 */
-  int64_t max;           /* >= min; default 2^31 - 1 */
-  int64_t multiple_of;   /* >= 1 */
+  int64_t min;         /* >= 0 */
+  int64_t max;         /* >= min; default 2^31 - 1 */
+  int64_t multiple_of; /* >= 1 */
   /* Values to specialise for: CPU kernels that reduce rows of such a length, of one to two vectors, have a version in
    * which it is a constant, and the memory plan fits these sizes. Results never depend on them. */
   const int64_t* likely;

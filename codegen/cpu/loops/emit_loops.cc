@@ -13,6 +13,7 @@
 #include "codegen/cpu/loops/window_loops.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/scalar_emitter.h"
+#include "graph/status_macros.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -22,6 +23,14 @@ namespace {
 // In elements: half of an L2 cache of 1 MiB.
 constexpr int64_t kLargeLaunch = 1 << 17;
 
+// `frame` with constants for the slots that have one value in `version`.
+KernelFrame WithConstants(llvm::IRBuilderBase& b, const Version& version, KernelFrame frame) {
+  for (const Guard& guard : version.guards) {
+    if (guard.kind == Guard::Kind::kEqual && guard.other < 0) frame.dims[guard.slot] = b.getInt64(guard.number);
+  }
+  return frame;
+}
+
 class LoopKernelEmitter {
  public:
   LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
@@ -30,9 +39,10 @@ class LoopKernelEmitter {
         schedule_(schedule),
         streams_(version.streams),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
+        frame_(WithConstants(b_, version,
+                             OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name))),
         function_(b_.GetInsertBlock()->getParent()),
-        loops_(b_, plan, schedule, target, WithConstants(version), version) {}
+        loops_(b_, plan, schedule, target, frame_, version) {}
 
   void Emit() {
     llvm::Value* scratch = frame_.scratch;
@@ -44,14 +54,6 @@ class LoopKernelEmitter {
   }
 
  private:
-  // The frame, with constants for the slots that have one value in `version`.
-  const KernelFrame& WithConstants(const Version& version) {
-    for (const Guard& guard : version.guards) {
-      if (guard.kind == Guard::Kind::kEqual && guard.other < 0) frame_.dims[guard.slot] = b_.getInt64(guard.number);
-    }
-    return frame_;
-  }
-
   void EmitTaskLoop() {
     const std::vector<int> axes = loops_.TaskAxes();
     std::vector<llvm::Value*> dim_sizes;
@@ -171,7 +173,7 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
     if (version.parts) {
       EmitPartLoops(plan, schedule, version, target, symbol, module);
     } else if (version.short_rows) {
-      EmitShortRows(plan, schedule, version, target, symbol, module);
+      TAILOR_RETURN_IF_ERROR(EmitShortRows(plan, schedule, version, target, symbol, module));
     } else {
       LoopKernelEmitter(plan, schedule, version, target, module, symbol).Emit();
     }

@@ -268,7 +268,7 @@ void AddSplitVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   auto tiling = SplitRowsIntoParts(plan, groups, width, limits);
   if (!tiling || phases.size() > 32) return;
 
-  Version version = schedule.versions[0];
+  Version version = BroadcastVersions(plan)[0];
   AddGuards(tiling->guards, version);
   const auto cells = static_cast<int64_t>(ReducedLocals(plan).size()) * group.width();
   version.parts = PartTasks{

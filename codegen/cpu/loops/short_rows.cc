@@ -11,6 +11,7 @@
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/access_map.h"
 #include "codegen/plan/plan_queries.h"
+#include "codegen/plan/verify_schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
 
 namespace tailor::cpu {
@@ -18,7 +19,7 @@ namespace {
 
 using llvm::Value;
 
-// Vectors of rows side by side, and row buffers of each: together they stay in a first-level cache.
+// Vectors of rows side by side, and row buffers of each: together 16 kB where elements are as wide as lanes.
 constexpr int kVectors = 2, kMostBuffers = 8;
 
 // Rows of at most this many constant elements that are only read are loaded by shuffles.
@@ -27,7 +28,7 @@ constexpr int64_t kFewRead = 3;
 constexpr int kElementBytes = 4;
 
 // An access whose rows are transposed, and the row buffer that has them.
-struct TurnedRows {
+struct TransposedRows {
   Access access;
   AccessMap across;  // along the axis of rows
   int buffer;        // of ShortRows::plan
@@ -36,12 +37,13 @@ struct TurnedRows {
 struct ShortRows {
   int rows = -1, along = -1;  // axes
   KernelPlan plan;            // reads and writes row buffers in place of `loads` and `stores`
-  KernelPlan source;          // the plan as it was: TurnedRows::access and across are its
-  std::vector<TurnedRows> loads, stores;
+  KernelPlan source;          // the plan as it was: TransposedRows::access and across are its
+  std::vector<TransposedRows> loads, stores;
   ExprId index = -1;  // of `plan`: the place in a row
 };
 
-enum class Use { kAsItIs, kTurned, kNeither };
+// kAsItIs: lanes across rows read one element for all, or neighbours.
+enum class Use { kAsItIs, kTransposed, kNeither };
 
 class ShortRowsFinder {
  public:
@@ -55,7 +57,7 @@ class ShortRowsFinder {
     found_.rows = rows[0];
     found_.along = along[0];
     found_.index = found_.plan.Add({.kind = ExprKind::kAxis, .ref = found_.along});
-    if (!TurnLoads() || !TurnStores() || found_.loads.size() + found_.stores.size() == 0) return std::nullopt;
+    if (!TransposeLoads() || !TransposeStores() || found_.loads.size() + found_.stores.size() == 0) return std::nullopt;
     const auto kept = std::count_if(found_.plan.buffers.begin(), found_.plan.buffers.end(),
                                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
     if (kept > kMostBuffers) return std::nullopt;
@@ -76,7 +78,7 @@ class ShortRowsFinder {
     if (across.kind() == Kind::kUniform) return Use::kAsItIs;
     if (along.kind() == Kind::kUniform) return across.kind() == Kind::kUnit ? Use::kAsItIs : Use::kNeither;
     const bool is_row = along.IsUnitInLastDim() && across.IsAffine() && SizeOf(buffer.dtype) == kElementBytes;
-    return is_row ? Use::kTurned : Use::kNeither;
+    return is_row ? Use::kTransposed : Use::kNeither;
   }
 
   int AddRowBuffer(DType dtype) {
@@ -84,7 +86,7 @@ class ShortRowsFinder {
     return static_cast<int>(found_.plan.buffers.size()) - 1;
   }
 
-  bool TurnLoads() {
+  bool TransposeLoads() {
     for (ExprId id : ReachableExprs(found_.source)) {
       const Expr e = found_.source.exprs[id];
       if (e.kind != ExprKind::kLoad) continue;
@@ -101,7 +103,7 @@ class ShortRowsFinder {
     return true;
   }
 
-  bool TurnStores() {
+  bool TransposeStores() {
     for (Stage& stage : found_.plan.stages) {
       for (Statement& s : stage.statements) {
         const Access access{s.buffer, s.indices};
@@ -127,14 +129,14 @@ class ShortRowsFinder {
 // Emits functions that copy rows of memory to columns of a row buffer, or back:
 // void(ptr rows, i64 stride, i64 extent, ptr buffer, i64 count, i64 length).
 // `stride` and `extent` in elements: from row to row, and from `rows` to the end of the tensor. 1 <= `count` <= lanes,
-// 1 <= `length` < lanes. Whole vectors are read and written wherever possible: prefetchers do not follow masked loads.
-class TurningFunctions {
+// 0 <= `length` < lanes. Whole vectors are read and written wherever possible: prefetchers do not follow masked loads.
+class TransposeFunctions {
  public:
-  TurningFunctions(llvm::Module& module, std::string name, int lanes)
+  TransposeFunctions(llvm::Module& module, std::string name, int lanes)
       : module_(module), name_(std::move(name)), lanes_(lanes) {}
 
-  llvm::Function* In() { return in_ != nullptr ? in_ : in_ = Emit("in", &TurningFunctions::EmitIn); }
-  llvm::Function* Out() { return out_ != nullptr ? out_ : out_ = Emit("out", &TurningFunctions::EmitOut); }
+  llvm::Function* In() { return in_ != nullptr ? in_ : in_ = Emit("in", &TransposeFunctions::EmitIn); }
+  llvm::Function* Out() { return out_ != nullptr ? out_ : out_ = Emit("out", &TransposeFunctions::EmitOut); }
 
  private:
   struct Frame {
@@ -142,7 +144,7 @@ class TurningFunctions {
     Value *rows, *stride, *extent, *buffer, *count, *length;
   };
 
-  llvm::Function* Emit(const char* suffix, void (TurningFunctions::*body)(const Frame&) const) {
+  llvm::Function* Emit(const char* suffix, void (TransposeFunctions::*body)(const Frame&) const) {
     llvm::LLVMContext& context = module_.getContext();
     llvm::IRBuilder<> b(context);
     llvm::Type *i64 = b.getInt64Ty(), *pointer = b.getPtrTy();
@@ -232,9 +234,9 @@ Schedule AcrossRows(const Schedule& schedule, int rows) {
 
 class ShortRowsEmitter {
  public:
-  ShortRowsEmitter(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
-                   const std::string& name, llvm::Module& module)
-      : short_(*ShortRowsFinder(plan, schedule.lanes).Find()),
+  ShortRowsEmitter(ShortRows rows, const KernelPlan& plan, const Schedule& schedule, const Version& version,
+                   const EmitTarget& target, const std::string& name, llvm::Module& module)
+      : short_(std::move(rows)),
         lanes_(schedule.lanes),
         schedule_(AcrossRows(schedule, short_.rows)),
         b_(module.getContext()),
@@ -242,7 +244,7 @@ class ShortRowsEmitter {
         function_(b_.GetInsertBlock()->getParent()),
         memory_(b_, target, short_.source, frame_),
         loops_(b_, short_.plan, schedule_, target, frame_, version),
-        turn_(module, name, lanes_) {
+        transpose_(module, name, lanes_) {
     if (version.no_broadcast) memory_.AssumeNoBroadcast();
   }
 
@@ -253,9 +255,9 @@ class ShortRowsEmitter {
     loops_.EmitRowVectors(rows, [&](const StageLoops::Vectors& vectors) {
       Value* count = b_.getInt64(lanes_);
       if (vectors.mask != nullptr) count = b_.CreateSub(rows.end, vectors.first, "count");
-      for (const TurnedRows& load : short_.loads) Turn(turn_.In(), load, vectors, count);
+      for (const TransposedRows& load : short_.loads) Transpose(transpose_.In(), load, vectors, count);
       loops_.EmitStages();
-      for (const TurnedRows& store : short_.stores) Turn(turn_.Out(), store, vectors, count);
+      for (const TransposedRows& store : short_.stores) Transpose(transpose_.Out(), store, vectors, count);
     });
     b_.CreateRetVoid();
   }
@@ -264,7 +266,7 @@ class ShortRowsEmitter {
   Value* PlaceBuffers() {
     int64_t bytes = 0;
     for (const Buffer& buffer : short_.plan.buffers) {
-      if (buffer.kind == BufferKind::kRow) bytes += int64_t{lanes_} * lanes_ * SizeOf(buffer.dtype);
+      if (buffer.kind == BufferKind::kRow) bytes += llvm::alignTo(int64_t{lanes_} * lanes_ * SizeOf(buffer.dtype), 64);
     }
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), kVectors * bytes);
     llvm::AllocaInst* buffers = b_.CreateAlloca(type, nullptr, "rows");
@@ -272,7 +274,8 @@ class ShortRowsEmitter {
     return buffers;
   }
 
-  void Turn(llvm::Function* turn, const TurnedRows& rows, const StageLoops::Vectors& vectors, Value* count) {
+  void Transpose(llvm::Function* function, const TransposedRows& rows, const StageLoops::Vectors& vectors,
+                 Value* count) {
     Value* length = frame_.DimSizeValue(b_, short_.source.axes[short_.along].dim_size);
     for (int vector = 0; vector < vectors.count; ++vector) {
       Value* first = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{vector} * lanes_), "first");
@@ -281,7 +284,7 @@ class ShortRowsEmitter {
       Value* address = memory_.AddressOf(rows.access.buffer, rows.access.indices);
       Value* stride = memory_.EmitStride(rows.across, rows.access.buffer, "row.stride");
       Value* extent = b_.CreateSub(ElementsOf(rows.access.buffer), OffsetOf(rows.access.buffer, address), "extent");
-      b_.CreateCall(turn, {address, stride, extent, loops_.AddressOf(vector, rows.buffer), count, length});
+      b_.CreateCall(function, {address, stride, extent, loops_.AddressOf(vector, rows.buffer), count, length});
     }
   }
 
@@ -305,7 +308,7 @@ class ShortRowsEmitter {
   llvm::Function* function_;
   ScalarEmitter memory_;
   StageLoops loops_;
-  TurningFunctions turn_;
+  TransposeFunctions transpose_;
 };
 
 }  // namespace
@@ -333,9 +336,12 @@ void AddShortRowsVersion(const KernelPlan& plan, Schedule& schedule) {
   schedule.versions.insert(schedule.versions.begin(), std::move(version));
 }
 
-void EmitShortRows(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
-                   const std::string& name, llvm::Module& module) {
-  ShortRowsEmitter(plan, schedule, version, target, name, module).Emit();
+absl::Status EmitShortRows(const KernelPlan& plan, const Schedule& schedule, const Version& version,
+                           const EmitTarget& target, const std::string& name, llvm::Module& module) {
+  std::optional<ShortRows> rows = ShortRowsFinder(plan, schedule.lanes).Find();
+  if (!rows) return ScheduleError(plan, "versions short_rows", "the plan has accesses that cannot be transposed");
+  ShortRowsEmitter(*std::move(rows), plan, schedule, version, target, name, module).Emit();
+  return absl::OkStatus();
 }
 
 }  // namespace tailor::cpu

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_ops.h"
@@ -14,16 +15,17 @@
 
 namespace tailor::cpu {
 
-// Whether rows have a constant length for which such a version is best.
+// Whether rows have a constant length for which lanes should run along them, for such a version: rows of few elements
+// that are only read are loaded by shuffles instead.
 bool HasShortRows(const KernelPlan& plan, int lanes);
 
 // Inserts such a version before those of `schedule`, whose lanes are set, where the plan has one axis of rows, one
-// along them, and f32 or i32 tensors whose rows are contiguous.
+// along them, and tensors of 4-byte elements whose rows are contiguous.
 void AddShortRowsVersion(const KernelPlan& plan, Schedule& schedule);
 
-// Adds function `name` to `module`: a KernelFn.
-void EmitShortRows(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
-                   const std::string& name, llvm::Module& module);
+// Adds function `name` to `module`: a KernelFn. INTERNAL if the plan has no such version.
+absl::Status EmitShortRows(const KernelPlan& plan, const Schedule& schedule, const Version& version,
+                           const EmitTarget& target, const std::string& name, llvm::Module& module);
 
 }  // namespace tailor::cpu
 

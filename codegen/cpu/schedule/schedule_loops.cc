@@ -197,13 +197,12 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 void AddLikelyVersions(const KernelPlan& plan, Schedule& schedule) {
   const DimSize& length = plan.axes[schedule.lane_axis].dim_size;
   if (length.is_constant()) return;
-  std::vector<Version> versions;
   for (const int64_t value : plan.dims[length.slot].likely) {
     if (value < schedule.lanes || value > 2 * schedule.lanes) continue;
-    Version& version = versions.emplace_back(BroadcastVersions(plan)[0]);
+    Version version = BroadcastVersions(plan)[0];
     version.guards.push_back({.kind = Guard::Kind::kEqual, .slot = length.slot, .number = value});
+    schedule.versions.insert(schedule.versions.begin(), std::move(version));
   }
-  schedule.versions.insert(schedule.versions.begin(), versions.begin(), versions.end());
 }
 
 // Bytes of row buffers per worker. Lanes across rows: of all vectors side by side. Otherwise the larger of: one row
@@ -292,9 +291,10 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
   if (whole_rows_only) return schedule;
+  // The first ones are dropped first where versions or code are limited.
+  if (packs && LanesAlongRows(plan, schedule)) AddShortRowsVersion(plan, schedule);
   AddSplitVersion(plan, elements_per_chunk, schedule);
   if (LanesAlongRows(plan, schedule)) AddLikelyVersions(plan, schedule);
-  if (packs && LanesAlongRows(plan, schedule)) AddShortRowsVersion(plan, schedule);
   return schedule;
 }
 

@@ -181,7 +181,7 @@ TEST(ScheduleLoops, LikelyLengthsOfRowsHaveVersions) {
   };
   EXPECT_THAT(
       sum(" likely [32, 20]"),
-      testing::HasSubstr("  {guards [d1 <= 15], short_rows},\n  {guards [d1 == 32]},\n  {guards [d1 == 20]},\n  {}"));
+      testing::HasSubstr("  {guards [d1 == 20]},\n  {guards [d1 == 32]},\n  {guards [d1 <= 15], short_rows},\n  {}"));
   // Shorter than a vector, and longer than two.
   EXPECT_THAT(sum(" likely [8, 33]"), testing::Not(testing::HasSubstr("==")));
   EXPECT_THAT(sum(""), testing::Not(testing::HasSubstr("==")));

@@ -59,6 +59,11 @@ SMALL_GRAPHS = {
     "attention of short sentences": SmallGraph(
         "BladeDISC 4.1", "s = MatMul (q, k) p = Softmax <axis = -1> (s) y = MatMul (p, v)",
         {"q": ("B", 12, "S", 64), "k": ("B", 12, 64, "S"), "v": ("B", 12, "S", 64)}, {}, {"B": 8, "S": 24}, {"B": 5, "S": 17}),
+    "attention of long sentences": SmallGraph(
+        "AStitch 4.1", "s = MatMul (q, k) p = Softmax <axis = -1> (s) y = MatMul (p, v)",
+        {"q": ("B", 12, "S", 64), "k": ("B", 12, 64, "S"), "v": ("B", 12, "S", 64)}, {}, {"B": 1, "S": 2048}, {"B": 1, "S": 1500}),
+    "matmul of few rows": SmallGraph(
+        "MikPoly table 3", "y = MatMul (x, w)", {"x": ("R", 1024)}, {"w": (1024, 1024)}, {"R": 10}, {"R": 11}),
     "matmul of odd sizes": SmallGraph(
         "MikPoly table 3", "y = MatMul (x, w)", {"x": ("R", 300)}, {"w": (300, 200)}, {"R": 105}, {"R": 83}),
 }

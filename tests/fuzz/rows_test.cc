@@ -105,7 +105,7 @@ TEST(Rows, OfShortRowsInSeveralTypes) {
 )",
                                             i, i - 1));
   }
-  ExpectRight(text + "  return %sum4\n}");
+  ExpectRight(text + "  %y = cast %sum4 {dtype = f32}\n  return %y\n}");
 }
 
 TEST(Rows, OfFewRows) {

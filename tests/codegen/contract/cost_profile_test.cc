@@ -60,6 +60,9 @@ TEST(BuiltInCostProfile, HasTablesOfMachines) {
   EXPECT_EQ(zen4.prefetch_distance, 0);
   EXPECT_TRUE(zen4.Of(8, 3).known());
   EXPECT_FALSE(zen4.Of(12, 2).known());
+  const CostProfile& zen5 = BuiltInCostProfile("x86-64-v4", "AuthenticAMD 26");
+  EXPECT_LT(zen5.Of(6, 4).far_step, 0.6 * zen4.Of(6, 4).far_step);  // twice as wide units
+  EXPECT_FALSE(zen5.Of(12, 2).known());
   EXPECT_EQ(&BuiltInCostProfile("x86-64-v4", "GenuineIntel 6"), &BuiltInCostProfile("x86-64-v4"));
   EXPECT_EQ(&BuiltInCostProfile("x86-64-v3", "AuthenticAMD 25"), &BuiltInCostProfile("x86-64-v3"));
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -231,7 +232,7 @@ class Rewriter {
   absl::StatusOr<Value> Weights(const NodeRewrite& r, const Convolution& c, int64_t filters) {
     const Shape shape = {1, filters, c.channels * c.taps};
     if (c.taps == 1) return Append(r.to, OpKind::kReshape, {r.operands[1]}, {{"shape", shape}});
-    const auto [entry, added] = weights_.try_emplace({c.weights, c.channels});
+    const auto [entry, added] = weights_.try_emplace({c.weights, c.channels, c.taps});
     if (added) {
       TAILOR_ASSIGN_OR_RETURN(entry->second,
                               TransposeMatrices(r.from, c.weights, filters, c.channels, c.taps, shape, r.to));
@@ -240,7 +241,7 @@ class Rewriter {
   }
 
   Choice choice_;
-  std::map<std::pair<NodeId, int64_t>, Value> weights_;  // by constant and channels
+  std::map<std::tuple<NodeId, int64_t, int64_t>, Value> weights_;  // by constant, channels and taps
 };
 
 }  // namespace

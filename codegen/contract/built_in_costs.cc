@@ -174,9 +174,9 @@ tile 9x2 24.8 5.04 4.95
 tile 9x3 36.87 7.54 7.34
 )";
 
-// Measured on one core of a Zen 5 virtual machine (512-bit units) at about 4.1 GHz. Tiles of twelve rows or more are left
-// out, and the margin is wide: with panels from memory, tall tiles beside one of few rows were up to 1.26 times as slow
-// as the rule where they were predicted to be faster.
+// Measured on one core of a Zen 5 virtual machine (512-bit units) at about 4.1 GHz. Tiles of twelve rows or more are
+// left out, and the margin is wide: with panels from memory, tall tiles beside one of few rows were up to 1.26 times as
+// slow as the rule where they were predicted to be faster.
 constexpr std::string_view kZen5 = R"(
 cached_bytes 2097152
 line 1.81
@@ -256,7 +256,7 @@ const CostProfile& BuiltInCostProfile(std::string_view level) {
 
 const std::vector<MachineCosts>& BuiltInMachineCosts(std::string_view level) {
   static const std::vector<MachineCosts> v4 = {{"AuthenticAMD 25", Parsed(kZen4)}, {"AuthenticAMD 26", Parsed(kZen5)}},
-                                        none;
+                                         none;
   return level.starts_with("x86-64-v4") ? v4 : none;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/substitute.h"
 #include "absl/strings/match.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/simplify_views.h"
@@ -109,21 +111,30 @@ TEST(KeepChannelsLast, RegroupedPatchesStay) {
 }
 
 TEST(KeepChannelsLast, WeightsOfTwoConvolutionsAreOneConstant) {
-  const std::string text = TextAfter(KeepAndClean, R"(graph @g(%x: f32[B, 7, 16], %y: f32[B, 9, 16]) {
-  %w = constant @w : f32[1, 8, 48]
+  // The second convolution has `filters` filters of `taps` taps.
+  const auto constants = [](int filters, int taps) {
+    const std::string text =
+        TextAfter(KeepAndClean, absl::Substitute(R"(graph @g(%x: f32[B, 7, 16], %y: f32[B, 9, 16]) {
+  %w = constant @w : f32[384]
+  %m = reshape %w {shape = [1, 8, 48]}
+  %n = reshape %w {shape = [1, $0, $2]}
   %t = transpose %x {permutation = [0, 2, 1]}
   %p = window %t {axes = [2], sizes = [3]}
   %q = transpose %p {permutation = [0, 1, 3, 2]}
   %r = reshape %q {shape = [B, 1, 48, 5]}
-  %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
+  %d = dot %r, %m {transpose_lhs = 1, transpose_rhs = 1}
   %u = transpose %y {permutation = [0, 2, 1]}
-  %v = window %u {axes = [2], sizes = [3]}
+  %v = window %u {axes = [2], sizes = [$1]}
   %o = transpose %v {permutation = [0, 1, 3, 2]}
-  %s = reshape %o {shape = [B, 1, 48, 7]}
-  %e = dot %s, %w {transpose_lhs = 1, transpose_rhs = 1}
+  %s = reshape %o {shape = [B, 1, $2, $3]}
+  %e = dot %s, %n {transpose_lhs = 1, transpose_rhs = 1}
   return %d, %e
-})");
-  EXPECT_EQ(text.find("= constant"), text.rfind("= constant")) << text;
+})",
+                                                 filters, taps, 16 * taps, 10 - taps));
+    return std::vector<std::string>(absl::StrSplit(text, "= constant")).size() - 1;
+  };
+  EXPECT_EQ(constants(8, 3), 1);
+  EXPECT_EQ(constants(4, 6), 2);  // permuted otherwise
 }
 
 TEST(KeepChannelsLast, ChannelsFirstStay) {

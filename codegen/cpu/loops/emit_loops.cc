@@ -13,7 +13,6 @@
 #include "codegen/cpu/loops/window_loops.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/scalar_emitter.h"
-#include "graph/status_macros.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -173,7 +172,8 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
     if (version.parts) {
       EmitPartLoops(plan, schedule, version, target, symbol, module);
     } else if (version.short_rows) {
-      TAILOR_RETURN_IF_ERROR(EmitShortRows(plan, schedule, version, target, symbol, module));
+      absl::Status emitted = EmitShortRows(plan, schedule, version, target, symbol, module);
+      if (!emitted.ok()) return emitted;
     } else {
       LoopKernelEmitter(plan, schedule, version, target, module, symbol).Emit();
     }

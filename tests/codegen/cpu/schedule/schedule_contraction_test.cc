@@ -57,6 +57,7 @@ TEST(ScheduleContraction, TilingsToChooseAmong) {
   };
   EXPECT_THAT(tilings({.n = 768, .k = 768}, "x86-64-v4"),
               testing::ElementsAre("whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
+                                   "whole 11x2 panels, task 44 rows x 4 panels, m in [7, 44]",
                                    "whole 9x3 panels, task 45 rows x 4 panels, m in [7, 36]"));
   EXPECT_THAT(tilings({.n = 768, .k = 768}, "x86-64-v3"),
               testing::ElementsAre("whole 6x1 panels, task 48 rows x 4 panels"));

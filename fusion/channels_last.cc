@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fusion/graph_rebuild.h"
-#include "fusion/join_constants.h"
+#include "fusion/rearrange_constants.h"
 #include "fusion/node_class.h"
 #include "graph/status_macros.h"
 

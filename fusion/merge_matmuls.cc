@@ -5,7 +5,7 @@
 
 #include "fusion/graph_rebuild.h"
 #include "fusion/fusion_context.h"
-#include "fusion/join_constants.h"
+#include "fusion/rearrange_constants.h"
 #include "fusion/matmul_merges.h"
 #include "graph/status_macros.h"
 

@@ -21,18 +21,27 @@ absl::StatusOr<Graph> KeepAndClean(const Graph& graph, const ShapeFacts& facts) 
   return RemoveDeadNodes(simple, facts);
 }
 
-// A convolution of %y: f32[B, 16, T] to 8 channels with windows of 3: %d f32[B, 1, T - 2, 8].
-constexpr char kConv[] = R"(  %w = constant @w : f32[8, 16, 3]
-  %m = reshape %w {shape = [1, 8, 48]}
-  %p = window %y {axes = [2], sizes = [3]}
-  %q = transpose %p {permutation = [0, 1, 3, 2]}
-  %r = reshape %q {shape = [B, 1, 48, T - 2]}
-  %d = dot %r, %m {transpose_lhs = 1, transpose_rhs = 1}
-)";
+// A convolution of `image`: f32[B, 16, .] by `weights` [1, ., 16 * taps], from patches [batch, 1, 16 * taps,
+// positions]: `result`, a name of one letter.
+std::string ConvText(const std::string& result, const std::string& image, const std::string& weights, int taps,
+                     const std::string& batch, const std::string& positions) {
+  return absl::Substitute(R"(  %$0p = window %$1 {axes = [2], sizes = [$3]}
+  %$0q = transpose %$0p {permutation = [0, 1, 3, 2]}
+  %$0r = reshape %$0q {shape = [$5, 1, $4, $6]}
+  %$0 = dot %$0r, %$2 {transpose_lhs = 1, transpose_rhs = 1}
+)",
+                          result, image, weights, taps, 16 * taps, batch, positions);
+}
+
+// %d: the convolution of %y: f32[B, 16, T] to 8 channels with windows of 3.
+std::string Conv() {
+  return "  %w = constant @w : f32[8, 16, 3]\n  %m = reshape %w {shape = [1, 8, 48]}\n" +
+         ConvText("d", "y", "m", 3, "B", "T - 2");
+}
 
 std::string Kept(const std::string& inputs, const std::string& before, const std::string& after) {
   return TextAfter(KeepAndClean,
-                   absl::StrCat("graph @g(", inputs, ") where T in [3, 1000] {\n", before, kConv, after, "}"));
+                   absl::StrCat("graph @g(", inputs, ") where T in [3, 1000] {\n", before, Conv(), after, "}"));
 }
 
 TEST(KeepChannelsLast, ElementwiseNodesMasksAndPaddingMoveAlong) {
@@ -94,43 +103,32 @@ TEST(KeepChannelsLast, OthersThatReadChannelsFirstKeepThem) {
 
 // Patches whose batch is not that of the image are no convolution.
 TEST(KeepChannelsLast, RegroupedPatchesStay) {
-  const auto kept = [](const std::string& batch, const std::string& positions) {
-    return TextAfter(KeepAndClean, absl::StrCat(R"(graph @g(%x: f32[2, 6, 16]) {
+  const auto is_kept = [](const std::string& batch, const std::string& positions) {
+    const std::string text =
+        TextAfter(KeepAndClean, absl::StrCat(R"(graph @g(%x: f32[2, 6, 16]) {
   %w = constant @w : f32[1, 8, 48]
   %t = transpose %x {permutation = [0, 2, 1]}
-  %p = window %t {axes = [2], sizes = [3]}
-  %q = transpose %p {permutation = [0, 1, 3, 2]}
-  %r = reshape %q {shape = [)",
-                                                batch, ", 1, 48, ", positions, R"(]}
-  %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
-  return %d
-})"));
+)",
+                                             ConvText("d", "t", "w", 3, batch, positions), "  return %d\n}"));
+    return absl::StrContains(text, "axes = [1]");
   };
-  EXPECT_TRUE(absl::StrContains(kept("2", "4"), "axes = [1]"));
-  EXPECT_FALSE(absl::StrContains(kept("4", "2"), "axes = [1]"));
+  EXPECT_TRUE(is_kept("2", "4"));
+  EXPECT_FALSE(is_kept("4", "2"));
 }
 
 TEST(KeepChannelsLast, WeightsOfTwoConvolutionsAreOneConstant) {
   // The second convolution has `filters` filters of `taps` taps.
   const auto constants = [](int filters, int taps) {
     const std::string text =
-        TextAfter(KeepAndClean, absl::Substitute(R"(graph @g(%x: f32[B, 7, 16], %y: f32[B, 9, 16]) {
+        TextAfter(KeepAndClean,
+                  absl::StrCat(R"(graph @g(%x: f32[B, 7, 16], %y: f32[B, 9, 16]) {
   %w = constant @w : f32[384]
   %m = reshape %w {shape = [1, 8, 48]}
-  %n = reshape %w {shape = [1, $0, $2]}
-  %t = transpose %x {permutation = [0, 2, 1]}
-  %p = window %t {axes = [2], sizes = [3]}
-  %q = transpose %p {permutation = [0, 1, 3, 2]}
-  %r = reshape %q {shape = [B, 1, 48, 5]}
-  %d = dot %r, %m {transpose_lhs = 1, transpose_rhs = 1}
-  %u = transpose %y {permutation = [0, 2, 1]}
-  %v = window %u {axes = [2], sizes = [$1]}
-  %o = transpose %v {permutation = [0, 1, 3, 2]}
-  %s = reshape %o {shape = [B, 1, $2, $3]}
-  %e = dot %s, %n {transpose_lhs = 1, transpose_rhs = 1}
-  return %d, %e
-})",
-                                                 filters, taps, 16 * taps, 10 - taps));
+)",
+                               absl::Substitute("  %n = reshape %w {shape = [1, $0, $1]}\n", filters, 16 * taps),
+                               "  %t = transpose %x {permutation = [0, 2, 1]}\n",
+                               "  %u = transpose %y {permutation = [0, 2, 1]}\n", ConvText("d", "t", "m", 3, "B", "5"),
+                               ConvText("e", "u", "n", taps, "B", absl::StrCat(10 - taps)), "  return %d, %e\n}"));
     return std::vector<std::string>(absl::StrSplit(text, "= constant")).size() - 1;
   };
   EXPECT_EQ(constants(8, 3), 1);

@@ -102,7 +102,7 @@ def _expression(operation: str, *operands: _Number) -> Expression:
 def symbol(name: str, *, min: int = 0, max: int = 2**31 - 1, multiple_of: int = 1, likely: Iterable[int] = ()) -> Symbol:
     """A named dim size in [min, max] that is a multiple of `multiple_of`; every run checks that.
 
-    `likely` values get code of their own; results never depend on them. A graph that uses the symbol refuses a range
+    Kernels that reduce rows of `likely` lengths get code of their own; results never depend on them. A graph that uses the symbol refuses a range
     without a multiple, and likely values that are out of range or no multiples."""
     return Symbol(name, min, max, multiple_of, likely)
 

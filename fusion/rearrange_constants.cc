@@ -1,4 +1,4 @@
-#include "fusion/join_constants.h"
+#include "fusion/rearrange_constants.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +33,7 @@ std::optional<uint64_t> JoinedHash(const Graph& from, absl::Span<const NodeId> c
 
 absl::StatusOr<std::shared_ptr<char>> Allocate(uint64_t bytes) {
   std::shared_ptr<char> memory(static_cast<char*>(std::malloc(bytes)), [](char* p) { std::free(p); });
-  if (memory == nullptr) return absl::ResourceExhaustedError("no memory to join constants");
+  if (memory == nullptr) return absl::ResourceExhaustedError("no memory to rearrange constants");
   return memory;
 }
 

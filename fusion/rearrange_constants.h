@@ -1,6 +1,6 @@
 // Concatenates and transposes constants at compile time, so that no run copies them.
-#ifndef TAILOR_FUSION_JOIN_CONSTANTS_H_
-#define TAILOR_FUSION_JOIN_CONSTANTS_H_
+#ifndef TAILOR_FUSION_REARRANGE_CONSTANTS_H_
+#define TAILOR_FUSION_REARRANGE_CONSTANTS_H_
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -29,4 +29,4 @@ absl::StatusOr<Value> TransposeMatrices(const Graph& from, NodeId constant, int6
 
 }  // namespace tailor
 
-#endif  // TAILOR_FUSION_JOIN_CONSTANTS_H_
+#endif  // TAILOR_FUSION_REARRANGE_CONSTANTS_H_

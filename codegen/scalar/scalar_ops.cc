@@ -6,6 +6,7 @@
 
 #include "codegen/ir/float_choices.h"
 #include "codegen/math/functions.h"
+#include "codegen/scalar/narrow_pairs.h"
 #include "codegen/scalar/scalar_ops_cast.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -27,6 +28,7 @@ struct Call {
   Value* y() const { return args[1]; }
   bool on_floats() const { return IsFloat(operand); }
   bool on_signed() const { return IsSigned(operand); }
+  bool on_pairs() const { return operand == result && ArePairs(b, result, args[0]->getType()); }
   Value* Rounded(Value* value) const { return RoundToDType(b, result, value); }
   math::LaneMath Math() const { return math::LaneMath(b, target, args[0]->getType()); }
 };
@@ -151,15 +153,21 @@ Value* Not(const Call& c) { return c.b.CreateNot(c.x(), "not"); }
 Value* Cast(const Call& c) { return EmitCast(c.b, c.operand, c.result, c.x()); }
 
 Value* Add(const Call& c) {
-  return c.on_floats() ? c.Rounded(c.b.CreateFAdd(c.x(), c.y(), "add")) : c.b.CreateAdd(c.x(), c.y(), "add");
+  if (!c.on_floats()) return c.b.CreateAdd(c.x(), c.y(), "add");
+  if (c.on_pairs()) return EmitPairOp(c.b, PairOp::kAdd, c.result, c.x(), c.y());
+  return c.Rounded(c.b.CreateFAdd(c.x(), c.y(), "add"));
 }
 
 Value* Sub(const Call& c) {
-  return c.on_floats() ? c.Rounded(c.b.CreateFSub(c.x(), c.y(), "sub")) : c.b.CreateSub(c.x(), c.y(), "sub");
+  if (!c.on_floats()) return c.b.CreateSub(c.x(), c.y(), "sub");
+  if (c.on_pairs()) return EmitPairOp(c.b, PairOp::kSub, c.result, c.x(), c.y());
+  return c.Rounded(c.b.CreateFSub(c.x(), c.y(), "sub"));
 }
 
 Value* Mul(const Call& c) {
-  return c.on_floats() ? c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul")) : c.b.CreateMul(c.x(), c.y(), "mul");
+  if (!c.on_floats()) return c.b.CreateMul(c.x(), c.y(), "mul");
+  if (c.on_pairs()) return EmitPairOp(c.b, PairOp::kMul, c.result, c.x(), c.y());
+  return c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul"));
 }
 
 // Whether division by `divisor` equals multiplication by its inverse.
@@ -256,6 +264,7 @@ Value* FromMemory(llvm::IRBuilderBase& b, DType dtype, Value* value) {
   }
   if (dtype == DType::kF16) return F16BitsToF32(b, value);
   if (dtype != DType::kBF16) return value;
+  if (ArePairs(b, dtype, value->getType())) return EmitLanes(b, dtype, PairsInMemory(b, value));
   llvm::Type* i32 = value->getType()->getWithNewType(b.getInt32Ty());
   Value* wide = b.CreateShl(b.CreateZExt(value, i32, "from_memory.wide"), 16, "from_memory.bits");
   return b.CreateBitCast(wide, i32->getWithNewType(b.getFloatTy()), "from_memory");
@@ -266,6 +275,7 @@ Value* ToMemory(llvm::IRBuilderBase& b, DType dtype, Value* value) {
   if (dtype == DType::kBool) return b.CreateZExt(value, type->getWithNewType(b.getInt8Ty()), "to_memory");
   if (dtype == DType::kF16) return F32ToF16Bits(b, value);
   if (dtype != DType::kBF16) return value;
+  if (ArePairs(b, dtype, type)) return MemoryOfPairs(b, EmitPairs(b, dtype, value));
   Value* bits = b.CreateBitCast(value, type->getWithNewType(b.getInt32Ty()), "to_memory.bits");
   return b.CreateTrunc(b.CreateLShr(bits, 16, "to_memory.high"), type->getWithNewType(b.getInt16Ty()), "to_memory");
 }

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "codegen/scalar/narrow_pairs.h"
 #include "codegen/scalar/scalar_ops.h"
 #include "llvm/IR/Module.h"
 
@@ -28,29 +29,18 @@ Value* AsFloat(llvm::IRBuilderBase& b, Value* bits, const llvm::Twine& name) {
 
 constexpr char kHalfConversions[] = "tailor.half_conversions";  // a module flag
 
-// GPU kernels convert narrow floats by device intrinsics (codegen/cuda/device_ir/device_op_table.h).
-bool IsGpuKernel(llvm::IRBuilderBase& b) {
-  return b.GetInsertBlock()->getParent()->getCallingConv() == llvm::CallingConv::PTX_Kernel;
-}
-
 // Whether LLVM lowers f16 conversions to instructions (F16C).
 bool HasHalfConversions(llvm::IRBuilderBase& b) {
   return b.GetInsertBlock()->getModule()->getModuleFlag(kHalfConversions) != nullptr;
 }
 
-// Calls intrinsic `name` on each lane.
+// Calls device intrinsic `name` on each lane.
 Value* EmitNarrow(llvm::IRBuilderBase& b, const char* name, llvm::Type* result, Value* value) {
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  auto* type = llvm::FunctionType::get(result->getScalarType(), {value->getType()->getScalarType()}, false);
-  auto* function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
-  function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
-  function->addFnAttr(llvm::Attribute::WillReturn);
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  if (vector == nullptr) return b.CreateCall(function, {value}, "narrow");
+  if (vector == nullptr) return EmitDeviceCall(b, name, result, {value});
   Value* lanes = llvm::PoisonValue::get(result);
   for (unsigned i = 0; i < vector->getNumElements(); ++i) {
-    Value* lane = b.CreateCall(function, {b.CreateExtractElement(value, i, "lane")}, "narrow");
+    Value* lane = EmitDeviceCall(b, name, result->getScalarType(), {b.CreateExtractElement(value, i, "lane")});
     lanes = b.CreateInsertElement(lanes, lane, i, "narrow.lanes");
   }
   return lanes;
@@ -169,6 +159,7 @@ Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::T
 void SetHalfConversions(llvm::Module& module) { module.addModuleFlag(llvm::Module::Override, kHalfConversions, 1); }
 
 Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
+  if (ArePairs(b, DType::kF16, value->getType())) return MemoryOfPairs(b, EmitPairs(b, DType::kF16, value));
   if (IsGpuKernel(b)) {
     Value* half = EmitNarrow(b, "tailor.device.f16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
     return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
@@ -202,6 +193,7 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
 }
 
 Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
+  if (ArePairs(b, DType::kF16, value->getType())) return EmitLanes(b, DType::kF16, PairsInMemory(b, value));
   if (HasHalfConversions(b)) {
     Value* half = b.CreateBitCast(value, value->getType()->getWithNewType(b.getHalfTy()), "half.value");
     Value* wide = b.CreateFPExt(half, half->getType()->getWithNewType(b.getFloatTy()), "half.wide");
@@ -228,6 +220,7 @@ Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
 }
 
 Value* RoundToDType(llvm::IRBuilderBase& b, DType dtype, Value* value) {
+  if (ArePairs(b, dtype, value->getType())) return EmitLanes(b, dtype, EmitPairs(b, dtype, value));
   if (dtype == DType::kBF16) return RoundToBF16(b, value);
   if (dtype == DType::kF16) return F16BitsToF32(b, F32ToF16Bits(b, value));
   return value;

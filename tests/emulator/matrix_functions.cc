@@ -2,6 +2,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <limits>
 
 #include "tests/emulator/device_functions.h"
 #include "tests/emulator/launch.h"
@@ -83,11 +85,23 @@ void Bits(uint64_t* slots) {
 
 void F16ValueOf(uint64_t* slots) { slots[0] = std::bit_cast<uint32_t>(F16::At(static_cast<uint32_t>(slots[0]), 0)); }
 
+// Both halves of two words: an operation of floats, rounded once.
+template <class Type, class Op>
+void OfPairs(uint64_t* slots) {
+  uint32_t bits[2];
+  for (int half : {0, 1}) {
+    bits[half] = Type::Round(
+        Op()(Type::At(static_cast<uint32_t>(slots[0]), half), Type::At(static_cast<uint32_t>(slots[1]), half)));
+  }
+  slots[0] = bits[0] | bits[1] << 16;
+}
+
 void RoundTf32(uint64_t* slots) { slots[0] = Tf32::Round(std::bit_cast<float>(static_cast<uint32_t>(slots[0]))); }
 
 void Exp2(uint64_t* slots) {
   const float x = std::bit_cast<float>(static_cast<uint32_t>(slots[0]));
-  slots[0] = std::bit_cast<uint32_t>(std::exp2(x));
+  const float power = std::exp2(x);
+  slots[0] = std::bit_cast<uint32_t>(power < std::numeric_limits<float>::min() ? 0 : power);
 }
 
 }  // namespace
@@ -107,6 +121,12 @@ std::span<const NamedDeviceFunction> MatrixFunctions() {
       {"pack_f16", Pack<F16>},
       {"bf16_bits", Bits<Bf16>},
       {"f16_bits", Bits<F16>},
+      {"add_f16x2", OfPairs<F16, std::plus<float>>},
+      {"sub_f16x2", OfPairs<F16, std::minus<float>>},
+      {"mul_f16x2", OfPairs<F16, std::multiplies<float>>},
+      {"add_bf16x2", OfPairs<Bf16, std::plus<float>>},
+      {"sub_bf16x2", OfPairs<Bf16, std::minus<float>>},
+      {"mul_bf16x2", OfPairs<Bf16, std::multiplies<float>>},
       {"f16_value", F16ValueOf},
       {"round_tf32", RoundTf32},
       {"exp2", Exp2},

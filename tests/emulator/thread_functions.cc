@@ -83,6 +83,7 @@ void Ballot(uint64_t* slots) { SyncWarp(kBallot, slots, __builtin_return_address
 std::span<const NamedDeviceFunction> ThreadFunctions() {
   static constexpr NamedDeviceFunction kFunctions[] = {
       {"thread_id", ThreadId},
+      {"thread_id_here", ThreadId},
       {"block_dim", BlockDim},
       {"block_id", BlockId},
       {"grid_dim", GridDim},

@@ -24,6 +24,8 @@ struct AttentionFrame {
   llvm::Value* Shared(llvm::Value* offset);
   llvm::Value* I32(int value) { return b.getInt32(value); }
   llvm::Value* F32(float value);
+  // In f32 there are instructions to spare beside the matmuls, but no registers.
+  bool few_registers() const { return tile.kind == AttentionTile::Kind::kSimt; }
   llvm::Value* Wide(llvm::Value* value) { return b.CreateZExt(value, b.getInt64Ty()); }
 
   const EmitTarget target{.fma = true};

@@ -43,6 +43,7 @@ AttentionKernel::AttentionKernel(AttentionFrame& frame, Lane lane)
     m_.push_back(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m, last, nullptr, "m"));
   }
   for (size_t i = 0; i < lane_.sums.size(); ++i) sums_.push_back(OpenRegister(0, "sums"));
+  for (size_t i = 0; i < lane_.scores.size(); ++i) at_keys_.push_back(OpenRegister(0, "at_key"));
   if (f_.masked) masked_values_ = std::make_unique<MaskedValues>(f_);
 }
 
@@ -256,44 +257,83 @@ void AttentionKernel::EmitStep(Value* first, Value* stage) {
 // Turns Q K^T into the weights of the second matmul, and rescales the sums to the new maximum. Out-of-range keys get
 // score -inf and weight 0, whatever their factors.
 void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& scores) {
-  const DimSizeRange range = RangeOfDimSize(f_.plan, f_.plan.axes[a_.n].dim_size);
-  const bool whole = (range.fixed ? range.max : range.divisor) % tile_.keys == 0;
-  Value* lane_key = b_.CreateAdd(slice_key_, lane_.key, "lane.key");
-  Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
-  left = b_.CreateSub(b_.CreateTrunc(left, b_.getInt32Ty()), lane_key, "keys.left");
-  Value* first_key = b_.CreateAdd(first, f_.Wide(lane_key), "key.first");
-  Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
-  const auto existing = [&](const Place& place, Value* value, float otherwise) {
-    if (whole) return value;
-    Value* exists = b_.CreateICmpSGT(left, f_.I32(place.offset), "key.exists");
-    return b_.CreateSelect(exists, value, f_.F32(otherwise), "existing");
-  };
-  const auto set = [&](const Place& place) {
-    Value* n = b_.CreateAdd(first_key, b_.getInt64(place.offset), "n");
-    if (!whole) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, last_key);
-    f_.scalars.SetAxis(a_.m, m_[place.row]);
-    f_.scalars.SetAxis(a_.n, n);
-  };
+  EmitAtKeys(first, a_.scores, a_.score, -kInfinity, scores);
   std::vector<std::vector<Value*>> rows(lane_.rows.size());
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const Place& place = lane_.scores[i];
-    set(place);
-    f_.scalars.SetLocal(a_.scores, scores[i]);
-    rows[place.row].push_back(existing(place, f_.scalars.Emit(a_.score), -kInfinity));
-  }
+  for (size_t i = 0; i < scores.size(); ++i) rows[lane_.scores[i].row].push_back(scores[i]);
+  std::vector<Value*> factors;
   for (size_t row = 0; row < rows.size(); ++row) {
-    Scale(static_cast<int>(row), rows_.EmitUpdate(static_cast<int>(row), rows[row]));
+    factors.push_back(rows_.EmitUpdate(static_cast<int>(row), rows[row]));
   }
+  Rescale(factors);
   std::vector<size_t> next(rows.size(), 0);
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const Place& place = lane_.scores[i];
-    scores[i] = rows[place.row][next[place.row]++];
-    if (f_.plan.exprs[a_.weight].kind == ExprKind::kLoad) continue;  // it is the exponential
-    set(place);
-    f_.scalars.SetLocal(a_.e, scores[i]);
-    scores[i] = existing(place, f_.scalars.Emit(a_.weight), 0);
+  for (size_t i = 0; i < scores.size(); ++i) scores[i] = rows[lane_.scores[i].row][next[lane_.scores[i].row]++];
+  const bool is_exponential = f_.plan.exprs[a_.weight].kind == ExprKind::kLoad;
+  if (!is_exponential) EmitAtKeys(first, a_.e, a_.weight, 0, scores);
+}
+
+// Replaces each value of a step by `expr` at its row and key, where `local` is the value; by `otherwise` at
+// out-of-range keys. In steps without such keys, neighbouring keys are lanes of one vector.
+void AttentionKernel::EmitAtKeys(Value* first, int local, ExprId expr, float otherwise, std::vector<Value*>& scores) {
+  const DimSizeRange range = RangeOfDimSize(f_.plan, f_.plan.axes[a_.n].dim_size);
+  const bool always_whole = (range.fixed ? range.max : range.divisor) % tile_.keys == 0;
+  Value* lane_key = b_.CreateAdd(slice_key_, lane_.key, "lane.key");
+  Value* first_key = b_.CreateAdd(first, f_.Wide(lane_key), "key.first");
+  const auto of_whole_step = [&] {
+    auto* run = llvm::FixedVectorType::get(b_.getFloatTy(), lane_.key_run);
+    for (size_t i = 0; i < scores.size(); i += lane_.key_run) {
+      f_.scalars.SetAxis(a_.m, m_[lane_.scores[i].row]);
+      f_.scalars.SetLanes(a_.n, b_.CreateAdd(first_key, b_.getInt64(lane_.scores[i].offset), "n"), lane_.key_run,
+                          nullptr);
+      Value* given = llvm::PoisonValue::get(run);
+      for (int j = 0; j < lane_.key_run; ++j) given = b_.CreateInsertElement(given, scores[i + j], uint64_t(j));
+      f_.scalars.SetLocal(local, lane_.key_run == 1 ? scores[i] : given);
+      Value* value = f_.scalars.Emit(expr);
+      for (int j = 0; j < lane_.key_run; ++j) {
+        b_.CreateStore(value->getType()->isVectorTy() ? b_.CreateExtractElement(value, uint64_t(j)) : value,
+                       at_keys_[i + j]);
+      }
+    }
+    f_.scalars.SetLanes(a_.n, b_.getInt64(0), 1, nullptr);
+    f_.scalars.Forget();
+  };
+  const auto of_last_step = [&] {
+    Value* left = b_.CreateTrunc(b_.CreateSub(f_.keys, first), b_.getInt32Ty());
+    left = b_.CreateSub(left, lane_key, "keys.left");
+    Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const Place& place = lane_.scores[i];
+      Value* n = b_.CreateAdd(first_key, b_.getInt64(place.offset), "n");
+      f_.scalars.SetAxis(a_.m, m_[place.row]);
+      f_.scalars.SetAxis(a_.n, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, last_key));
+      f_.scalars.SetLocal(local, scores[i]);
+      Value* exists = b_.CreateICmpSGT(left, f_.I32(place.offset), "key.exists");
+      b_.CreateStore(b_.CreateSelect(exists, f_.scalars.Emit(expr), f_.F32(otherwise), "existing"), at_keys_[i]);
+    }
+    f_.scalars.Forget();
+  };
+  if (always_whole) {
+    of_whole_step();
+  } else if (f_.few_registers()) {
+    of_last_step();
+  } else {
+    Value* whole = b_.CreateICmpSLE(b_.CreateAdd(first, b_.getInt64(tile_.keys)), f_.keys, "step.is_whole");
+    EmitIf(b_, whole, "whole.step", of_whole_step);
+    EmitIf(b_, b_.CreateNot(whole), "last.step", of_last_step);
   }
-  f_.scalars.Forget();
+  for (size_t i = 0; i < scores.size(); ++i) scores[i] = b_.CreateLoad(b_.getFloatTy(), at_keys_[i], "score");
+}
+
+// Scales the sums by their rows' factors, unless all factors of the warp are 1: after the first steps maxima rarely
+// change.
+void AttentionKernel::Rescale(const std::vector<Value*>& factors) {
+  const auto scale = [&] {
+    for (size_t row = 0; row < factors.size(); ++row) Scale(static_cast<int>(row), factors[row]);
+  };
+  if (f_.few_registers()) return scale();
+  Value* changes = b_.getFalse();
+  for (Value* factor : factors) changes = b_.CreateOr(changes, b_.CreateFCmpUNE(factor, f_.F32(1)), "changes");
+  Value* any = b_.CreateICmpNE(EmitOp(b_, Op::kBallot, {changes}), f_.I32(0), "warp.changes");
+  EmitIf(b_, any, "rescale", scale);
 }
 
 void AttentionKernel::Scale(int row, Value* factor) {

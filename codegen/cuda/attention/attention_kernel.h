@@ -30,7 +30,8 @@ class AttentionKernel {
     std::vector<llvm::Value*> rows;
     int sharers;
     llvm::Value *key, *column;        // i32: the lane's first key, within the warp's keys of a step; its first column
-    std::vector<Place> scores, sums;  // groups of `run` sums are neighbouring columns
+    std::vector<Place> scores, sums;  // groups of `key_run` scores are neighbouring keys, of `run` sums columns
+    int key_run;
     unsigned run;
   };
 
@@ -64,6 +65,8 @@ class AttentionKernel {
   void EmitSeenSteps();
   void EmitStep(llvm::Value* first, llvm::Value* stage);
   void EmitWeights(llvm::Value* first, std::vector<llvm::Value*>& scores);
+  void EmitAtKeys(llvm::Value* first, int local, ExprId expr, float otherwise, std::vector<llvm::Value*>& scores);
+  void Rescale(const std::vector<llvm::Value*>& factors);
   void Scale(int row, llvm::Value* factor);
   llvm::Value* EmitVisibleEnd();
   llvm::Value* EmitMaskedHaveNoWeight(llvm::Value* first);
@@ -82,6 +85,7 @@ class AttentionKernel {
   llvm::Value* SliceAddress(llvm::Value* slice, llvm::Value* row);
   llvm::Value* ResultAddress(llvm::Value* slice, llvm::Value* row, llvm::Value* column);
 
+  std::vector<llvm::AllocaInst*> at_keys_;  // by Lane::scores: the results of EmitAtKeys
   OnlineSoftmax rows_;
   StagedRows query_, keys_, values_;
   std::unique_ptr<MaskedValues> masked_values_;  // null: no keys are skipped

@@ -28,6 +28,7 @@ AttentionKernel::Lane MmaAttention::LaneOf(AttentionFrame& frame) {
           .column = first,
           .scores = places(frame.tile.warp_keys()),
           .sums = places(frame.tile.columns),
+          .key_run = 2,
           .run = 2};
 }
 

@@ -20,6 +20,7 @@ AttentionKernel::Lane SimtAttention::LaneOf(AttentionFrame& frame) {
   Lane lane{.sharers = kSharers,
             .key = member,
             .column = b.CreateMul(member, frame.I32(kFour), "member.column"),
+            .key_run = 1,
             .run = kFour};
   for (int row = 0; row < kRows; ++row) {
     lane.rows.push_back(b.CreateAdd(first, frame.I32(row)));

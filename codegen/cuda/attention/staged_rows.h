@@ -21,8 +21,14 @@ class StagedRows {
 
  private:
   void FindRuns();
+  // What a thread copies: 16 bytes of its column in every `turn_rows_`-th row. i32 but for the address.
+  struct OwnChunk {
+    llvm::Value *row, *bytes;  // `bytes`: without padding
+    llvm::Value* address;      // in the tensor, for a step from row 0 on
+    llvm::Value* offset;       // in shared memory
+  };
+  OwnChunk EmitOwnChunk(llvm::Value* thread);
   void EmitCopies(llvm::Value* first, llvm::Value* to);
-  void EmitCopy(llvm::Value* chunk, llvm::Value* first, llvm::Value* to);
   void EmitGather(llvm::Value* first, llvm::Value* to);
   llvm::Value* EmitElement();
 
@@ -33,10 +39,12 @@ class StagedRows {
   const int existing_;  // columns, without padding
   const DType dtype_;
   const int bytes_, chunk_elements_;
-  llvm::Value *dim_size_, *last_;   // dim size of the row axis, and its last row, i64
-  llvm::Value* aligned_ = nullptr;  // i1; null without runs
-  llvm::Value* base_ = nullptr;     // of row 0
-  llvm::Value* pitch_ = nullptr;    // between rows, in elements
+  llvm::Value *dim_size_, *last_;     // dim size of the row axis, and its last row, i64
+  llvm::Value* aligned_ = nullptr;    // i1; null without runs
+  llvm::Value* pitch_ = nullptr;      // between rows, in bytes
+  llvm::Value* base_ = nullptr;       // of row 0
+  const int turn_rows_;               // that the threads copy at once
+  llvm::AllocaInst* from_ = nullptr;  // the address of the next chunk
 };
 
 }  // namespace tailor::cuda

@@ -20,12 +20,14 @@
 //                                      c: (g + 8 (i / 2), 2 t + i % 2)
 //   pack_T(low, high)                both rounded to 16 bits, in one word
 //   bf16_bits(x), f16_bits(x)        x rounded to 16 bits, the word's upper half zero
+//   add_T(x, y), sub_T(x, y), mul_T(x, y)   of two 16-bit floats in each word, rounded once
 //   f16_value(bits)                  the f16 in the word's lower half
 //   round_tf32(x)                    x rounded to tf32, 10 bits of mantissa, ties away from zero: the upper 19 bits
-//   exp2(x)                          2^x within 2 ULP
+//   exp2(x)                          2^x within 2 ULP; 0 for results below the least normal number
 //   warp_barrier()                   of the warp's lanes; orders memory among them
 //   ballot(bit)                      bit l of the result is lane l's `bit`
 //   fence()                          orders the thread's memory accesses for all threads of the device
+//   thread_id_here()                 thread_id() that no pass moves: what is computed of it takes no registers before
 //
 // For sm_90a only; `mbarrier` is 8 bytes of shared memory:
 //
@@ -77,11 +79,18 @@
   ROW(PackF16,            pack_f16,            "r",    "ff",         Computes,     Packed(nvvm_ff2f16x2_rn))                                  \
   ROW(Bf16Bits,           bf16_bits,           "r",    "f",          Computes,     PackedAlone(nvvm_ff2bf16x2_rn))                            \
   ROW(F16Bits,            f16_bits,            "r",    "f",          Computes,     PackedAlone(nvvm_ff2f16x2_rn))                             \
+  ROW(AddF16x2,           add_f16x2,           "r",    "rr",         Computes,     PairAdd(nvvm_fma_rn_f16x2))                                \
+  ROW(SubF16x2,           sub_f16x2,           "r",    "rr",         Computes,     PairSub(nvvm_fma_rn_f16x2))                                \
+  ROW(MulF16x2,           mul_f16x2,           "r",    "rr",         Computes,     PairMul(nvvm_fma_rn_f16x2))                                \
+  ROW(AddBf16x2,          add_bf16x2,          "r",    "rr",         Computes,     PairAdd(nvvm_fma_rn_bf16x2))                               \
+  ROW(SubBf16x2,          sub_bf16x2,          "r",    "rr",         Computes,     PairSub(nvvm_fma_rn_bf16x2))                               \
+  ROW(MulBf16x2,          mul_bf16x2,          "r",    "rr",         Computes,     PairMul(nvvm_fma_rn_bf16x2))                               \
   ROW(F16Value,           f16_value,           "f",    "r",          Computes,     F16Value())                                                \
   ROW(RoundTf32,          round_tf32,          "r",    "f",          Computes,     Instruction(nvvm_f2tf32_rna))                              \
-  ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_f))                            \
+  ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_ftz_f))                        \
   ROW(WarpBarrier,        warp_barrier,        "",     "",           WarpOrders,   AllLanes(nvvm_bar_warp_sync))                              \
   ROW(Ballot,             ballot,              "r",    "p",          WarpCollective,    AllLanes(nvvm_vote_ballot_sync))                           \
+  ROW(ThreadIdHere,       thread_id_here,      "r",    "",           StaysInPlace,       PtxWord("mov.u32 $0, %tid.x;"))                            \
   ROW(Fence,              fence,               "",     "",           Memory,       Instruction(nvvm_membar_gl))
 
 #define TAILOR_SM90A_OPS(ROW) \

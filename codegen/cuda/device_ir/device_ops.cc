@@ -17,6 +17,7 @@ struct Effects {
 
 // The state that counts copies is memory inaccessible to others: it keeps copies and group commits in order.
 Effects StartsCopy() { return {llvm::MemoryEffects::inaccessibleOrArgMemOnly(), false}; }
+Effects StaysInPlace() { return {llvm::MemoryEffects::inaccessibleMemOnly(), false}; }
 Effects CountsCopies() { return {llvm::MemoryEffects::inaccessibleMemOnly(), false}; }
 Effects Memory() { return {llvm::MemoryEffects::unknown(), false}; }
 Effects Computes() { return {llvm::MemoryEffects::none(), false}; }
@@ -101,6 +102,10 @@ llvm::Value* EmitOp(llvm::IRBuilderBase& b, Op op, llvm::ArrayRef<llvm::Value*> 
   llvm::Function* function = Declare(*b.GetInsertBlock()->getModule(), op);
   return b.CreateCall(function, operands,
                       function->getReturnType()->isVoidTy() ? "" : OpSignatures()[static_cast<int>(op)].name);
+}
+
+llvm::Value* EmitThreadIdHere(llvm::IRBuilderBase& b) {
+  return b.CreateAnd(EmitOp(b, Op::kThreadIdHere, {}), kMaxThreads - 1, "thread.here");
 }
 
 }  // namespace tailor::device

@@ -29,6 +29,8 @@ llvm::Type* TypeOf(llvm::LLVMContext& context, char letter);
 
 // Emits one call where `b` stands. Several results are one struct; without results the call is void.
 llvm::Value* EmitOp(llvm::IRBuilderBase& b, Op op, llvm::ArrayRef<llvm::Value*> operands);
+// The index of the thread, computed where `b` stands: what depends on it takes no registers before.
+llvm::Value* EmitThreadIdHere(llvm::IRBuilderBase& b);
 
 }  // namespace tailor::device
 

@@ -88,6 +88,38 @@ Form PackedAlone(ID id) {
   };
 }
 
+// x * y + z on words of two 16-bit floats, by the fused multiply-add of sm_80: of its operands one is a constant.
+Value* EmitPairFma(llvm::IRBuilderBase& b, ID id, Value* x, Value* y, Value* z) {
+  llvm::Function* function = llvm::Intrinsic::getDeclaration(b.GetInsertBlock()->getModule(), id);
+  llvm::Type* pair = function->getReturnType();
+  const auto as_pair = [&](Value* value) { return b.CreateBitCast(value, pair); };
+  return b.CreateBitCast(b.CreateCall(function, {as_pair(x), as_pair(y), as_pair(z)}), b.getInt32Ty(), "pair");
+}
+
+llvm::Constant* PairOf(llvm::IRBuilderBase& b, ID id, double number) {
+  const bool is_f16 = id == llvm::Intrinsic::nvvm_fma_rn_f16x2;
+  llvm::Type* half = is_f16 ? b.getHalfTy() : b.getBFloatTy();
+  return llvm::ConstantFP::get(llvm::FixedVectorType::get(half, 2), number);
+}
+
+Form PairAdd(ID id) {
+  return [id](llvm::IRBuilderBase& b, const std::vector<Value*>& operands) {
+    return EmitPairFma(b, id, operands[0], PairOf(b, id, 1), operands[1]);
+  };
+}
+
+Form PairSub(ID id) {
+  return [id](llvm::IRBuilderBase& b, const std::vector<Value*>& operands) {
+    return EmitPairFma(b, id, operands[1], PairOf(b, id, -1), operands[0]);
+  };
+}
+
+Form PairMul(ID id) {
+  return [id](llvm::IRBuilderBase& b, const std::vector<Value*>& operands) {
+    return EmitPairFma(b, id, operands[0], operands[1], PairOf(b, id, -0.0));
+  };
+}
+
 Form F16Value() {
   return [](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     Value* half = b.CreateBitCast(b.CreateTrunc(operands[0], b.getInt16Ty()), b.getHalfTy(), "half");
@@ -142,6 +174,12 @@ Value* InlinePtx(llvm::IRBuilderBase& b, llvm::StringRef text, llvm::Type* resul
 Form Ptx(std::string text) {
   return [text](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
     return InlinePtx(b, text, b.getVoidTy(), std::move(operands), false);
+  };
+}
+
+Form PtxWord(std::string text) {
+  return [text](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    return InlinePtx(b, text, b.getInt32Ty(), std::move(operands), false);
   };
 }
 

@@ -15,11 +15,11 @@ using llvm::Value;
 
 constexpr int kAccessBytes = 16;  // the widest access of memory
 
-// The sums rounded to the dtype of the plan's buffer (f16, bf16).
+// The sums rounded to the dtype of the plan's buffer (f16, bf16), unless they are.
 Value* Rounded(MatmulFrame& matmul, Value* sum) {
   const Contraction& c = matmul.contraction();
   const DType dtype = matmul.plan().buffers[c.sums].dtype;
-  if (dtype == c.accumulate) return sum;
+  if (dtype == c.accumulate || matmul.tile().rounds_sums) return sum;
   llvm::IRBuilderBase& b = matmul.b();
   return FromMemory(b, dtype, ToMemory(b, dtype, sum));
 }
@@ -27,7 +27,12 @@ Value* Rounded(MatmulFrame& matmul, Value* sum) {
 // The sums of `lanes` columns from `column` on, added over slices in order; a vector if `lanes` > 1.
 Value* EmitSum(MatmulFrame& matmul, Value* row, Value* column, int lanes) {
   llvm::IRBuilderBase& b = matmul.b();
-  const DType accumulate = matmul.types().accumulate;
+  const DType accumulate = matmul.types().accumulate, rounded = matmul.types().rounded;
+  if (matmul.tile().rounds_sums) {
+    llvm::Type* type = MemoryType(b.getContext(), rounded, lanes);
+    Value* address = StagedSum(matmul, row, column);
+    return FromMemory(b, rounded, b.CreateAlignedLoad(type, address, llvm::Align(lanes * SizeOf(rounded)), "rounded"));
+  }
   const int piece = std::min<int>(lanes, kAccessBytes / SizeOf(accumulate));
   llvm::Type* type = RegisterType(b.getContext(), accumulate, piece);
   Value* sum = nullptr;
@@ -67,6 +72,20 @@ int FastDimSize(const MatmulFrame& matmul) {
   return matmul.types().stores_along_rows ? matmul.tile().rows : matmul.tile().columns;
 }
 
+namespace {
+
+llvm::Type* StagedType(MatmulFrame& matmul) {
+  return matmul.b().getIntNTy(8 * StagedBytes(matmul.tile(), matmul.types()));
+}
+
+Value* StagedAddress(MatmulFrame& matmul, Value* row, Value* column) {
+  llvm::IRBuilderBase& b = matmul.b();
+  Value* offset = b.CreateNUWMul(row, b.getInt32(StagedRow(matmul.tile(), matmul.types())));
+  return b.CreateInBoundsGEP(StagedType(matmul), matmul.team().staged, b.CreateNUWAdd(offset, column), "staged.sum");
+}
+
+}  // namespace
+
 // XOR swizzle: odd groups of 32 columns swap neighbouring chunks of four words. A thread that reads eight words takes
 // two chunks; without the swap four of eight such threads would hit the banks of the other four.
 Value* StagedSum(MatmulFrame& matmul, Value* row, Value* column, Value* slice) {
@@ -76,14 +95,19 @@ Value* StagedSum(MatmulFrame& matmul, Value* row, Value* column, Value* slice) {
   if (SwizzlesStagedSums(tile, matmul.types())) {
     column = b.CreateXor(column, b.CreateAnd(b.CreateLShr(column, 3), 4, "swapped"), "column.staged");
   }
-  Value* offset = b.CreateNUWMul(row, b.getInt32(StagedRow(tile, matmul.types())));
-  return b.CreateInBoundsGEP(matmul.sum_type(), matmul.team().staged, b.CreateNUWAdd(offset, column), "staged.sum");
+  return StagedAddress(matmul, row, column);
+}
+
+Value* StagedSumInEight(MatmulFrame& matmul, Value* row, int eight, Value* column) {
+  llvm::IRBuilderBase& b = matmul.b();
+  if (SwizzlesStagedSums(matmul.tile(), matmul.types())) column = b.CreateXor(column, eight & 4, "column.staged");
+  return b.CreateConstInBoundsGEP1_32(StagedType(matmul), StagedAddress(matmul, row, column), 8 * eight, "staged.sum");
 }
 
 namespace {
 
 // Turns of a thread that are in flight together. Until the last pass, waiting sums take registers: with two warpgroups,
-// most of the 168 per thread.
+// those in f32 take most of the 168 per thread.
 int Turns(const MatmulTile& tile, int lanes) {
   const bool whole = tile.pass_rows == tile.rows;
   if (tile.kind == MatmulTile::Kind::kWarpgroup && !whole) return 1;

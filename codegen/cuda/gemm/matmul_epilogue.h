@@ -26,6 +26,9 @@ int FastDimSize(const MatmulFrame& matmul);
 // Address of a slice's staged sum; `row` counts from the first row of the pass, `column` is in the tile; all i32.
 // `slice` null: slice 0.
 llvm::Value* StagedSum(MatmulFrame& matmul, llvm::Value* row, llvm::Value* column, llvm::Value* slice = nullptr);
+// The same of column 8 * `eight` + `column` of slice 0, 0 <= column < 8. Addresses of all `eight` are one register or
+// two, plus constants.
+llvm::Value* StagedSumInEight(MatmulFrame& matmul, llvm::Value* row, int eight, llvm::Value* column);
 
 }  // namespace tailor::cuda
 

@@ -52,6 +52,7 @@ class Consumer {
   void EmitMultiplySteps();
   void EmitStep(Value* k);
   void EmitRelease(Value* step);
+  Value* EmitPair(int i);
   void EmitStage(Value* first);
   Value* Descriptor(Value* address, int leading, int stride, int swizzle_bytes);
   Value* I32(int value) { return b_.getInt32(value); }
@@ -62,8 +63,10 @@ class Consumer {
   WarpgroupStages& stages_;
   const MatmulTile& tile_;
   const WarpgroupOps ops_;
-  Value *thread_, *lane_, *warp_;  // i32: thread of the block; thread % 32; thread / 32
+  Value *thread_, *lane_;  // i32: thread of the block; thread % 32
   std::vector<llvm::AllocaInst*> sums_;
+  // With MatmulTile::rounds_sums: pairs of them in a word, which take half the registers.
+  std::vector<llvm::AllocaInst*> rounded_;
   llvm::AllocaInst* step_;
   Value *lhs_ = nullptr, *rhs_ = nullptr;  // descriptors of stage 0
 };
@@ -77,12 +80,13 @@ Consumer::Consumer(MatmulFrame& matmul, StreamK& stream_k, WarpgroupStages& stag
       ops_(OpsOf(matmul.types().operand, matmul.tile().part_columns)),
       thread_(matmul.thread()),
       lane_(b_.CreateAnd(thread_, 31, "lane")),
-      warp_(b_.CreateLShr(thread_, 5, "warp")),
       step_(matmul.Variable(b_.getInt32Ty(), "consumed")) {
   b_.CreateStore(I32(0), step_);
   for (int i = 0; i < tile_.part_columns / 2; ++i) {
     sums_.push_back(matmul.Variable(b_.getFloatTy(), "sum"));
   }
+  if (!tile_.rounds_sums) return;
+  for (int i = 0; i < tile_.part_columns / 4; ++i) rounded_.push_back(matmul.Variable(b_.getInt32Ty(), "rounded"));
 }
 
 // A matrix descriptor (PTX ISA, "Matrix Descriptor Format") of swizzled atoms of 8 rows; offsets in bytes.
@@ -137,25 +141,35 @@ void Consumer::EmitMultiplySteps() {
   for (unsigned i = 0; i < sums_.size(); ++i) b_.CreateStore(b_.CreateExtractValue(results, i, "sum"), sums_[i]);
   EmitIf(b_, b_.CreateICmpSLT(matmul_.k_begin(), matmul_.k_end()), "last",
          [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
+  const Op pack = matmul_.types().rounded == DType::kF16 ? Op::kPackF16 : Op::kPackBf16;
+  for (size_t i = 0; i < rounded_.size(); ++i) {
+    Value *low = b_.CreateLoad(b_.getFloatTy(), sums_[2 * i]), *high = b_.CreateLoad(b_.getFloatTy(), sums_[2 * i + 1]);
+    b_.CreateStore(EmitOp(b_, pack, {low, high}), rounded_[i]);
+  }
+}
+
+// Sums i and i + 1, as they are staged.
+Value* Consumer::EmitPair(int i) {
+  if (tile_.rounds_sums) return b_.CreateLoad(b_.getInt32Ty(), rounded_[i / 2], "rounded");
+  Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getFloatTy(), 2));
+  for (int j : {0, 1}) {
+    pair = b_.CreateInsertElement(pair, b_.CreateLoad(b_.getFloatTy(), sums_[i + j], "sum"), j, "sums");
+  }
+  return pair;
 }
 
 // A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp. If outputs are contiguous
 // along rows, the pitch of staged rows is odd: in odd rows no pair is 8-byte aligned, so it takes two stores.
 void Consumer::EmitStage(Value* first) {
-  Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
+  Value *thread = matmul_.team().thread, *lane = b_.CreateAnd(thread, 31, "lane");
+  Value* row = b_.CreateSub(b_.CreateMul(b_.CreateLShr(thread, 5, "warp"), I32(kWarpRows)), first, "warp.row");
   EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
-    Value* lane_row = b_.CreateNUWAdd(row, b_.CreateLShr(lane_, 2), "lane.row");
-    Value* lane_column = b_.CreateShl(b_.CreateAnd(lane_, 3), 1, "lane.column");
-    auto* pair = llvm::FixedVectorType::get(b_.getFloatTy(), 2);
+    Value* lane_row = b_.CreateNUWAdd(row, b_.CreateLShr(lane, 2), "lane.row");
+    Value* lane_column = b_.CreateShl(b_.CreateAnd(lane, 3), 1, "lane.column");
     for (int i = 0; i < static_cast<int>(sums_.size()); i += 2) {
       Value* at = b_.CreateNUWAdd(lane_row, I32(i / 2 % 2 * 8));
-      Value* column = b_.CreateOr(lane_column, I32(i / 4 * 8));
-      Value* sums = llvm::PoisonValue::get(pair);
-      for (int j : {0, 1}) {
-        sums = b_.CreateInsertElement(sums, b_.CreateLoad(b_.getFloatTy(), sums_[i + j], "sum"), j, "sums");
-      }
-      const llvm::Align align(matmul_.types().stores_along_rows ? 4 : 8);
-      b_.CreateAlignedStore(sums, StagedSum(matmul_, at, column), align);
+      const llvm::Align align(matmul_.types().stores_along_rows || tile_.rounds_sums ? 4 : 8);
+      b_.CreateAlignedStore(EmitPair(i), StagedSumInEight(matmul_, at, i / 4, lane_column), align);
     }
   });
 }
@@ -169,13 +183,17 @@ void Consumer::Emit() {
   lhs_ = Descriptor(lhs, /*leading=*/16, /*stride=*/8 * row_bytes, row_bytes);
   rhs_ = Descriptor(stages_.Rhs(I32(0)), /*leading=*/panel_bytes, /*stride=*/8 * 2 * kPanelColumns, 2 * kPanelColumns);
   const int threads = tile_.parts() * kWarpgroupThreads;
-  matmul_.SetTeam({thread_, threads, stages_.Staged(), [this, threads] {
-                     EmitOp(b_, Op::kNamedBarrier, {I32(kTeamBarrier), I32(threads)});
-                   }});
+  const auto set_team = [&](Value* thread) {
+    matmul_.SetTeam({thread, threads, stages_.Staged(), [this, threads] {
+                       EmitOp(b_, Op::kNamedBarrier, {I32(kTeamBarrier), I32(threads)});
+                     }});
+  };
   stream_k_.EmitEach([&] {
     EmitMultiplySteps();
+    set_team(device::EmitThreadIdHere(b_));
     stream_k_.EmitSums([&](Value* first) { EmitStage(first); });
   });
+  set_team(thread_);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ constexpr auto FieldsOf(std::type_identity<MatmulTile>) {
                     Field{"slices", &MatmulTile::slices},
                     Field{"pass_rows", &MatmulTile::pass_rows},
                     Field{"resident_blocks", &MatmulTile::resident_blocks},
-                    Field{"copying_warps", &MatmulTile::copying_warps}};
+                    Field{"copying_warps", &MatmulTile::copying_warps},
+                    Field{"rounds_sums", &MatmulTile::rounds_sums}};
 }
 
 constexpr auto NamesOf(std::type_identity<AttentionTile::Kind>) { return std::array{"matrix", "multiply_add"}; }

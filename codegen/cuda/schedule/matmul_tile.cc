@@ -16,6 +16,14 @@ std::string MatmulTile::Text() const {
 
 int LhsRow(const MatmulTile& tile, const MatmulTypes& types) { return tile.rows + 16 / SizeOf(types.accumulate); }
 
+bool MayRoundSums(const MatmulTile& tile, const MatmulTypes& types) {
+  return tile.kind == MatmulTile::Kind::kWarpgroup && types.rounded != types.accumulate && !types.stores_along_rows;
+}
+
+int StagedBytes(const MatmulTile& tile, const MatmulTypes& types) {
+  return SizeOf(tile.rounds_sums ? types.rounded : types.accumulate);
+}
+
 int StagedRow(const MatmulTile& tile, const MatmulTypes& types) {
   if (types.stores_along_rows) return tile.columns + 1;
   return tile.columns + (tile.kind == MatmulTile::Kind::kWarpgroup ? 8 : 4);
@@ -23,14 +31,14 @@ int StagedRow(const MatmulTile& tile, const MatmulTypes& types) {
 
 bool SwizzlesStagedSums(const MatmulTile& tile, const MatmulTypes& types) {
   using Kind = MatmulTile::Kind;
-  return (tile.kind == Kind::kMma || tile.kind == Kind::kWarpgroup) && !types.stores_along_rows;
+  return (tile.kind == Kind::kMma || tile.kind == Kind::kWarpgroup) && !types.stores_along_rows && !tile.rounds_sums;
 }
 
 int64_t SharedBytes(const MatmulTile& tile, const MatmulTypes& types) {
   const bool matrix = tile.kind == MatmulTile::Kind::kMma || tile.kind == MatmulTile::Kind::kWarpgroup;
   const int64_t step = matrix ? (tile.rows + tile.columns) * SizeOf(types.operand)
                               : (LhsRow(tile, types) + tile.columns) * SizeOf(types.accumulate);
-  const int64_t sums = int64_t{tile.slices} * tile.pass_rows * StagedRow(tile, types) * SizeOf(types.accumulate);
+  const int64_t sums = int64_t{tile.slices} * tile.pass_rows * StagedRow(tile, types) * StagedBytes(tile, types);
   const int64_t stages = tile.stages * tile.depth * step;
   if (tile.kind != MatmulTile::Kind::kWarpgroup) return std::max(stages, sums);
   constexpr int64_t kBarriers = 2, kBarrierBytes = 8;

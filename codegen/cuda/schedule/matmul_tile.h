@@ -31,6 +31,7 @@ struct MatmulTile {
   int pass_rows = 64;                   // divides rows; a multiple of part_rows, of 16 for kWarpgroup
   int resident_blocks = 0;              // CudaVersion::resident_blocks
   int copying_warps = 0;                // kWarpgroup: producer warps, after the consumers
+  bool rounds_sums = false;             // kWarpgroup: to MatmulTypes::rounded, before they are staged
 
   bool IsMatrix() const { return kind == Kind::kMma || kind == Kind::kMmaStream; }
   int parts() const { return rows / part_rows * (columns / part_columns); }
@@ -47,12 +48,18 @@ struct MatmulTile {
 struct MatmulTypes {
   DType operand;
   DType accumulate;
+  DType rounded;           // what the epilogue first rounds sums to: `accumulate`, or f16 or bf16
   bool stores_along_rows;  // the result of StoresAlongRows
 };
 
 // kSimt: elements between steps of K of the lhs in shared memory, whose rows are contiguous. Padding of 16 bytes
 // spreads the writing threads over banks, and keeps vectors of 16 bytes aligned.
 int LhsRow(const MatmulTile& tile, const MatmulTypes& types);
+// Whether sums of the tile may be rounded before they are staged: the epilogue rounds them before anything else, and
+// takes runs of columns. Stream-K versions need them in f32.
+bool MayRoundSums(const MatmulTile& tile, const MatmulTypes& types);
+// Bytes of a staged sum.
+int StagedBytes(const MatmulTile& tile, const MatmulTypes& types);
 // Elements between rows of staged sums, such that the writing threads, and the reading ones, hit different banks
 // (docs/decisions/gpu-matmuls.md has the arithmetic).
 int StagedRow(const MatmulTile& tile, const MatmulTypes& types);

@@ -38,9 +38,28 @@ SlotExpr Tiles(const KernelPlan& plan, const Contraction& c, const MatmulTile& t
   return tiles;
 }
 
+// Whether the epilogue loads elements of the result's shape (a residual) beside ops that are polynomials (exp): of both
+// a thread has intermediate values for each of its columns.
+bool NeedsManyRegisters(const KernelPlan& epilogue, const Contraction& c) {
+  constexpr int kPolynomialCost = 10;  // OpInfo::cost
+  const auto is_polynomial = [&](ExprId id) {
+    const Expr& e = epilogue.exprs[id];
+    return e.kind == ExprKind::kOp && InfoOf(e.op).cost >= kPolynomialCost;
+  };
+  const auto is_residual = [&](const Access& access) {
+    const auto varies = [&](ExprId index) { return DependsOn(epilogue, index, c.m); };
+    return epilogue.buffers[access.buffer].kind == BufferKind::kInput &&
+           std::any_of(access.indices.begin(), access.indices.end(), varies);
+  };
+  const std::vector<ExprId> exprs = ReachableExprs(epilogue);
+  const std::vector<Access> accesses = AccessesOf(epilogue);
+  return std::any_of(exprs.begin(), exprs.end(), is_polynomial) &&
+         std::any_of(accesses.begin(), accesses.end(), is_residual);
+}
+
 // Columns of an output that a thread of the epilogue takes at once, at most so many that all threads have work. SIMT
 // kinds take so long that it does not matter. Beside 128 sums that wait for their pass there are registers for eight
-// columns, but not for loads of the epilogue too.
+// columns, but in f32 not for loads of the epilogue too, and rounded not for many.
 int EpilogueLanes(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile, const MatmulTypes& types) {
   constexpr int kMostBesideSums = 4;
   if (types.stores_along_rows || (tile.kind != Kind::kMma && tile.kind != Kind::kWarpgroup)) return 1;
@@ -52,7 +71,8 @@ int EpilogueLanes(const KernelPlan& plan, const Contraction& c, const MatmulTile
   for (const Stage& stage : epilogue.stages) stores += stage.statements.size();
   const bool loads = AccessesOf(epilogue).size() > stores;
   const bool wide = tile.kind == Kind::kWarpgroup && tile.part_columns > 128;
-  return wide && loads ? std::min(lanes, kMostBesideSums) : lanes;
+  const bool many = tile.rounds_sums ? NeedsManyRegisters(epilogue, c) : loads;
+  return wide && many ? std::min(lanes, kMostBesideSums) : lanes;
 }
 
 CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile,
@@ -151,6 +171,14 @@ constexpr MatmulTile Warpgroups(int rows, int columns, int stages, int copying_w
           .pass_rows = columns > 128 ? 32 : 64,
           .resident_blocks = 1,
           .copying_warps = copying_warps};
+}
+// The tile that rounds sums before it stages them, where the epilogue rounds them in any case. Twice the rows fit a
+// pass.
+MatmulTile RoundingSums(MatmulTile tile, const MatmulTypes& types) {
+  if (!MayRoundSums(tile, types)) return tile;
+  tile.rounds_sums = true;
+  tile.pass_rows = std::min(tile.rows, 2 * tile.pass_rows);
+  return tile;
 }
 constexpr MatmulTile kLargeElements = {.rows = 128,
                                        .columns = 128,
@@ -286,7 +314,7 @@ absl::StatusOr<CudaSchedule> ScheduleCudaMatmul(const KernelPlan& plan, const Ta
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
     auto guards = AtMost(plan, c.m, choice.most_rows);
     if (!guards || (warpgroups && !GuardCopies(plan, c, choice.tile, *guards))) continue;
-    CudaVersion version = MakeVersion(plan, c, choice.tile, types);
+    CudaVersion version = MakeVersion(plan, c, RoundingSums(choice.tile, types), types);
     version.version.guards = *std::move(guards);
     if (IsStream(choice.tile)) {
       auto shared = StreamKStream(plan, c, version, types, traits);
@@ -296,9 +324,11 @@ absl::StatusOr<CudaSchedule> ScheduleCudaMatmul(const KernelPlan& plan, const Ta
       continue;
     }
     const SlotExpr tiles = Tiles(plan, c, choice.tile), depth = OverSlots(plan.axes[c.k].dim_size);
-    version.clocks = MatmulClocks(choice.tile, types, tiles, depth);
+    version.clocks = MatmulClocks(version.tile, types, tiles, depth);
     if (choice.shared) {
-      CudaVersion& shared = schedule.versions.emplace_back(Shared(plan, c, version, types, traits));
+      CudaVersion unshared = MakeVersion(plan, c, choice.tile, types);  // it adds sums in f32
+      unshared.version.guards = version.version.guards;
+      CudaVersion& shared = schedule.versions.emplace_back(Shared(plan, c, std::move(unshared), types, traits));
       shared.clocks = StreamKClocks(choice.tile, types, tiles, depth, shared.parts);
     }
     schedule.versions.push_back(std::move(version));

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/schedule/matmul_plan.h"
 #include "codegen/cuda/schedule/operand_maps.h"
 #include "codegen/cuda/schedule/transposed_tiles.h"
 #include "codegen/plan/contraction.h"
@@ -69,6 +70,8 @@ class VersionVerifier {
       return Wrong("tile stages", streams ? "must be 0: tiles that stream have none" : "must be at least 1");
     if ((tile.kind == Kind::kWarpgroup) != (tile.copying_warps > 0) || tile.copying_warps < 0)
       return Wrong("tile copying_warps", "must be set exactly for warpgroup tiles");
+    const bool rounds = MayRoundSums(tile, TypesOf(plan_, ContractionOf(plan_))) && !v_.cooperative;
+    if (tile.rounds_sums != rounds) return Wrong("tile rounds_sums", "must be set exactly where sums may be rounded");
     if (tile.threads() != v_.threads) return Wrong("threads", absl::StrCat("the tile has ", tile.threads()));
     if (v_.resident_blocks > tile.resident_blocks) return Wrong("resident_blocks", "must be at most the tile's");
     const bool maps = tile.kind == Kind::kWarpgroup;

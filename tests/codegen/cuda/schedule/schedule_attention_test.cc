@@ -35,8 +35,8 @@ std::string TextOf(const std::string& graph) {
 TEST(ScheduleCudaAttention, ByWidth) {
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kBF16, .depth = 64, .columns = 64})), R"(
 [
-  {version {guards [d1 <= 16]}, shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 36864},
-  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 2*d0*floordiv(d1 + 63, 64), resident_blocks 2, shared_bytes 36864}]
+  {version {guards [d1 <= 16]}, shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 3, shared_bytes 36864},
+  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 2*d0*floordiv(d1 + 63, 64), resident_blocks 3, shared_bytes 36864}]
 )");
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kF16, .depth = 128, .columns = 128})), R"(
 [
@@ -76,11 +76,11 @@ TEST(ScheduleCudaAttention, KnownDimSizesLeaveVersionsOut) {
   };
   EXPECT_EQ(TextOf(fixed("1")), R"(
 [
-  {shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0, resident_blocks 2, shared_bytes 36864}]
+  {shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0, resident_blocks 3, shared_bytes 36864}]
 )");
   EXPECT_EQ(TextOf(fixed("512")), R"(
 [
-  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 16*d0, resident_blocks 2, shared_bytes 36864}]
+  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 16*d0, resident_blocks 3, shared_bytes 36864}]
 )");
 }
 

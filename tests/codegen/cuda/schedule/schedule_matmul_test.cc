@@ -34,15 +34,15 @@ TEST(ScheduleCudaMatmul, TypesOfTensorCores) {
 TEST(ScheduleCudaMatmul, Warpgroups) {
   EXPECT_EQ(TextOf({.dtype = DType::kF16, .m = 4096}, "sm_90a"), R"(
 [
-  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 256, depth 64, part_rows 64, part_columns 256, stages 4, pass_rows 32, resident_blocks 1, copying_warps 1}, blocks 32*floordiv(d0 + 255, 256), resident_blocks 1, persistent, shared_bytes 230464, maps [
+  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 256, depth 64, part_rows 64, part_columns 256, stages 4, resident_blocks 1, copying_warps 1, rounds_sums}, blocks 32*floordiv(d0 + 255, 256), resident_blocks 1, persistent, shared_bytes 230464, maps [
   {address 1, factors [
   {number 128},
   {dim 1, slot 4, number 8},
   {dim 2, slot 3, number 16}], box [128, 8, 16]},
   {factors [
   {slot 4},
-  {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64) + 11240*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 11240},
-  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 1}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
+  {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64) + 3560*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 3560},
+  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, pass_rows 128, resident_blocks 1, copying_warps 1, rounds_sums}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
   {address 1, factors [
   {number 128},
   {dim 1, slot 4, number 8},
@@ -50,7 +50,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {factors [
   {slot 4},
   {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280},
-  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 128, depth 64, part_rows 64, part_columns 128, stages 8, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231552, maps [
+  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 128, depth 64, part_rows 64, part_columns 128, stages 8, resident_blocks 1, copying_warps 1, rounds_sums}, blocks 64*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 214144, maps [
   {address 1, factors [
   {number 128},
   {dim 1, slot 4, number 8},
@@ -58,7 +58,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {factors [
   {slot 4},
   {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + 2280},
-  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 215232, maps [
+  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 1, rounds_sums}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 206016, maps [
   {address 1, factors [
   {number 128},
   {dim 1, slot 4, number 8},
@@ -66,7 +66,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {factors [
   {slot 4},
   {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640},
-  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 32, depth 64, part_rows 64, part_columns 32, stages 16, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 31, 32), resident_blocks 1, persistent, shared_bytes 207104, maps [
+  {version {guards [d1 mod 8 == 0]}, shape matmul_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 32, depth 64, part_rows 64, part_columns 32, stages 16, resident_blocks 1, copying_warps 1, rounds_sums}, blocks 64*floordiv(d0 + 31, 32), resident_blocks 1, persistent, shared_bytes 201984, maps [
   {address 1, factors [
   {number 128},
   {dim 1, slot 4, number 8},
@@ -74,7 +74,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {factors [
   {slot 4},
   {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64) + 1320*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + 1320},
-  {shape matmul_tile, threads 384, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 4}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
+  {shape matmul_tile, threads 384, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, pass_rows 128, resident_blocks 1, copying_warps 4, rounds_sums}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
   {address 1, factors [
   {number 16},
   {dim 1, slot 4},
@@ -82,7 +82,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {factors [
   {slot 4},
   {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280},
-  {shape matmul_tile, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 4}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 215232, maps [
+  {shape matmul_tile, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 4, rounds_sums}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 206016, maps [
   {address 1, factors [
   {number 16},
   {dim 1, slot 4},

@@ -15,29 +15,10 @@ import onnx
 
 import cases
 import worker
-from tailor import graph as graphs
 import tailor.onnx
 
 NAMES = {"bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
          **{f"{kind}int{bits}": f"{kind and 'u' or 'i'}{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)}}
-
-
-class Constants:
-    """While it is entered, constants of all graphs get names of their own, by which it has their bytes."""
-
-    def __enter__(self):
-        self.bytes, self._constant = {}, graphs.Graph.constant
-
-        def constant(graph, array, name="", dtype=None):
-            array = numpy.asarray(array)
-            name = f"c{len(self.bytes)}"
-            self.bytes[name] = array.tobytes()
-            return self._constant(graph, array, name, dtype)
-        graphs.Graph.constant = constant
-        return self
-
-    def __exit__(self, *_):
-        graphs.Graph.constant = self._constant
 
 
 def part(head, payload):
@@ -55,16 +36,15 @@ def exported(name, directory, rtol, atol):
     if cases.family(model) or cases.draws(name):
         return None
     inputs, wanted = cases.data(directory, model)
-    with Constants() as constants:
-        try:
-            graph, fixed = worker.load(model, inputs)
-        except tailor.onnx.Unsupported:
-            return None
-    text = graph.text
+    try:
+        graph, fixed = worker.load(model, inputs)
+    except tailor.onnx.Unsupported:
+        return None
     given = [value.name for value in model.graph.input if value.name in inputs and value.name not in fixed]
     names = [value.name for value in model.graph.output]
-    parts = [f"case {name} {rtol!r} {atol!r}\n".encode(), part("graph", text.encode())]
-    parts += [part(f"constant {key}", data) for key, data in constants.bytes.items() if f"@{key} " in text]
+    parts = [f"case {name} {rtol!r} {atol!r}\n".encode(), part("graph", graph.text.encode()),
+             part("model", model.SerializeToString())]
+    parts += [tensor(f"fixed {key}", inputs[key]) for key in fixed]
     parts += [tensor("input", inputs[key]) for key in given]
     parts += [tensor(f"output {names.index(output)}", array) for output, array in wanted.items()]
     return b"".join(parts + [b"end\n"])

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,16 +10,15 @@
 #include "absl/strings/strip.h"
 #include "graph/element.h"
 #include "graph/status_macros.h"
-#include "graph/text.h"
 
 namespace tailor {
 namespace {
 
 using Words = std::vector<std::string>;
 
-class Reader {
+class CaseReader {
  public:
-  explicit Reader(absl::string_view bytes) : rest_(bytes) {}
+  explicit CaseReader(absl::string_view bytes) : rest_(bytes) {}
 
   absl::StatusOr<std::vector<NodeCase>> Read() {
     std::vector<NodeCase> cases;
@@ -90,8 +88,11 @@ class Reader {
   absl::Status ReadPart(const Words& words, NodeCase* read) {
     if (words[0] == "graph" && words.size() == 2) {
       TAILOR_ASSIGN_OR_RETURN(read->graph, Payload(words[1]));
-    } else if (words[0] == "constant" && words.size() == 3) {
-      TAILOR_ASSIGN_OR_RETURN(read->constants[words[1]], Payload(words[2]));
+    } else if (words[0] == "model" && words.size() == 2) {
+      TAILOR_ASSIGN_OR_RETURN(read->model, Payload(words[1]));
+    } else if (words[0] == "fixed" && words.size() == 5) {
+      TAILOR_ASSIGN_OR_RETURN(HostTensor tensor, ReadTensor(words, 2));
+      read->fixed.emplace_back(words[1], std::move(tensor));
     } else if (words[0] == "input") {
       TAILOR_ASSIGN_OR_RETURN(read->inputs.emplace_back(), ReadTensor(words, 1));
     } else if (words[0] == "output" && words.size() == 5) {
@@ -120,7 +121,7 @@ std::string TypeText(const HostTensor& tensor) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<NodeCase>> ReadNodeCases(absl::string_view bytes) { return Reader(bytes).Read(); }
+absl::StatusOr<std::vector<NodeCase>> ReadNodeCases(absl::string_view bytes) { return CaseReader(bytes).Read(); }
 
 std::string Difference(const HostTensor& got, const HostTensor& wanted, double rtol, double atol) {
   if (got.dtype != wanted.dtype || got.dims != wanted.dims) {
@@ -139,15 +140,9 @@ std::string Difference(const HostTensor& got, const HostTensor& wanted, double r
   return "";
 }
 
-std::string RunNodeCase(const NodeCase& node_case, const TestDevice& device) {
-  const auto bytes_of = [&](absl::string_view name, const TensorType&) -> ConstantData {
-    const auto found = node_case.constants.find(std::string(name));
-    if (found == node_case.constants.end()) return {};
-    auto owner = std::make_shared<std::string>(found->second);
-    return {owner, owner->data(), owner->size(), std::nullopt};
-  };
-  const auto graph = ParseGraph(node_case.graph, bytes_of);
-  if (!graph.ok()) return absl::StrCat("parsing: ", graph.status().message());
+std::string RunNodeCase(const NodeCase& node_case, const TestDevice& device, const GraphOfCase& graph_of) {
+  const auto graph = graph_of(node_case);
+  if (!graph.ok()) return absl::StrCat("loading: ", graph.status().message());
   const auto program = device.Compile(*graph);
   if (!program.ok()) return absl::StrCat("compiling: ", program.status().message());
   const auto outputs = (*program)->Run(node_case.inputs, 1);

@@ -1,9 +1,10 @@
-// Cases of the ONNX suite as plain data, so that they can be run where there is no Python and no ONNX. export_cases.py
-// writes them, one after the other:
+// Cases of the ONNX suite as plain data, so that they can be run where there is no Python. export_cases.py writes them,
+// one after the other:
 //
 //   case NAME RTOL ATOL
-//   graph BYTES            canonical text (graph/text.h)
-//   constant NAME BYTES    of the text, by its name there; any number
+//   graph BYTES            canonical text (graph/text.h), without the bytes of its constants
+//   model BYTES            the ONNX model
+//   fixed NAME DTYPE [3,4] BYTES       an input that is fixed when the model is loaded; any number
 //   input DTYPE [3,4] BYTES            in the graph's order
 //   output INDEX DTYPE [3,4] BYTES     what output INDEX is to be; dense, row-major
 //   end
@@ -12,13 +13,14 @@
 #ifndef TAILOR_TESTS_CONFORMANCE_NODE_CASES_H_
 #define TAILOR_TESTS_CONFORMANCE_NODE_CASES_H_
 
-#include <map>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/graph.h"
 #include "tests/support/device.h"
 
 namespace tailor {
@@ -26,8 +28,8 @@ namespace tailor {
 struct NodeCase {
   std::string name;
   double rtol = 0, atol = 0;
-  std::string graph;
-  std::map<std::string, std::string> constants;  // bytes by name
+  std::string graph, model;
+  std::vector<std::pair<std::string, HostTensor>> fixed;
   std::vector<HostTensor> inputs;
   std::vector<std::pair<int, HostTensor>> outputs;  // by index
 };
@@ -38,8 +40,11 @@ absl::StatusOr<std::vector<NodeCase>> ReadNodeCases(absl::string_view bytes);
 // Why `got` is not `wanted`, or "". Floats may differ by atol + rtol * |wanted|; NaN equals NaN; the rest is exact.
 std::string Difference(const HostTensor& got, const HostTensor& wanted, double rtol, double atol);
 
-// Compiles the case for `device`, runs it and compares. "" or what went wrong.
-std::string RunNodeCase(const NodeCase& node_case, const TestDevice& device);
+// Makes the case's graph.
+using GraphOfCase = std::function<absl::StatusOr<Graph>(const NodeCase&)>;
+
+// Compiles the case's graph for `device`, runs it and compares. "" or what went wrong.
+std::string RunNodeCase(const NodeCase& node_case, const TestDevice& device, const GraphOfCase& graph_of);
 
 }  // namespace tailor
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/text.h"
+
 namespace tailor {
 namespace {
 
@@ -20,11 +22,10 @@ std::string Part(const std::string& head, const std::string& payload) {
   return head + " " + std::to_string(payload.size()) + "\n" + payload + "\n";
 }
 
-// y = x + w, w being [1, 2], on x = [10, 20].
+// y = x + x on x = [10, 20].
 std::string SumCase(std::initializer_list<float> wanted) {
-  return "case sum 0.001 0.1\n" +
-         Part("graph", "graph @g(%x: f32[N]) {\n  %w = constant @w : f32[2]\n  %y = add %x, %w\n  return %y\n}\n") +
-         Part("constant w", Bytes({1, 2})) + Part("input f32 [2]", Bytes({10, 20})) +
+  return "case sum 0.001 0.1\n" + Part("graph", "graph @g(%x: f32[N]) {\n  %y = add %x, %x\n  return %y\n}\n") +
+         Part("model", "bytes") + Part("fixed axes f32 [2]", Bytes({1, 2})) + Part("input f32 [2]", Bytes({10, 20})) +
          Part("output 0 f32 [2]", Bytes(wanted)) + "end\n";
 }
 
@@ -37,20 +38,22 @@ HostTensor Floats(std::initializer_list<float> values) {
 }
 
 TEST(NodeCases, AreReadOneAfterTheOther) {
-  const auto cases = ReadNodeCases(SumCase({11, 22}) + SumCase({0, 0}));
+  const auto cases = ReadNodeCases(SumCase({20, 40}) + SumCase({0, 0}));
   ASSERT_TRUE(cases.ok()) << cases.status();
   ASSERT_EQ(cases->size(), 2u);
   const NodeCase& first = (*cases)[0];
   EXPECT_EQ(first.name, "sum");
   EXPECT_EQ(first.rtol, 0.001);
   EXPECT_EQ(first.atol, 0.1);
-  EXPECT_EQ(first.constants.at("w"), Bytes({1, 2}));
+  EXPECT_EQ(first.model, "bytes");
+  EXPECT_EQ(first.fixed.at(0).first, "axes");
+  EXPECT_EQ(first.fixed.at(0).second.dims, std::vector<int64_t>{2});
   EXPECT_EQ(first.inputs.at(0).dims, std::vector<int64_t>{2});
   EXPECT_EQ(first.outputs.at(0).first, 0);
 }
 
 TEST(NodeCases, WhatIsNoCaseIsRefused) {
-  const std::string whole = SumCase({11, 22});
+  const std::string whole = SumCase({20, 40});
   for (const std::string& bad :
        {std::string("case a 1\n"), std::string("what\n"), whole.substr(0, whole.size() - 6),
         std::string("case a 0 0\ninput f32 [3] 8\n12345678\nend\n"),
@@ -62,11 +65,12 @@ TEST(NodeCases, WhatIsNoCaseIsRefused) {
 TEST(NodeCases, RunOnADevice) {
   const auto devices = CpuDevices();
   const TestDevice& cpu = *devices.front();
-  const auto run = [&](const std::string& text) { return RunNodeCase(ReadNodeCases(text)->front(), cpu); };
-  EXPECT_EQ(run(SumCase({11, 22})), "");
-  EXPECT_EQ(run(SumCase({11.1F, 22})), "");
-  EXPECT_EQ(run(SumCase({11, 23})), "output 0: element 1 is 22, not 23");
-  EXPECT_EQ(run("case none 0 0\nend\n").substr(0, 9), "parsing: ");
+  const auto graph_of = [](const NodeCase& node_case) { return ParseGraph(node_case.graph); };
+  const auto run = [&](const std::string& text) { return RunNodeCase(ReadNodeCases(text)->front(), cpu, graph_of); };
+  EXPECT_EQ(run(SumCase({20, 40})), "");
+  EXPECT_EQ(run(SumCase({20.1F, 40})), "");
+  EXPECT_EQ(run(SumCase({20, 41})), "output 0: element 1 is 40, not 41");
+  EXPECT_EQ(run("case none 0 0\nend\n").substr(0, 9), "loading: ");
 }
 
 TEST(Difference, IsInFloatsBeyondTheTolerance) {

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "absl/strings/str_cat.h"
+#include "tests/gpu/import_model.h"
 
 namespace tailor {
 namespace {
@@ -16,7 +17,7 @@ constexpr unsigned kSecondsPerCase = 120;
 
 std::string RunGuarded(const NodeCase& node_case, const TestDevice& device) {
   try {
-    return RunNodeCase(node_case, device);
+    return RunNodeCase(node_case, device, ImportModel);
   } catch (const std::exception& thrown) {
     return absl::StrCat("exception: ", thrown.what());
   }

@@ -249,15 +249,15 @@ Value* AttentionKernel::EmitAllWarps(Value* holds) {
 // ---- A step --------------------------------------------------------------------------------------
 
 void AttentionKernel::EmitStep(Value* first, Value* stage) {
-  std::vector<Value*> weights = EmitQK(stage);
-  EmitWeights(first, weights);
-  EmitPV(ValuesOf(stage), weights);
+  std::vector<Value*> scores;
+  if (!tile_.is_narrow()) scores = EmitQK(stage);  // no registers for loads in flight
+  const auto matmul = [&] { return tile_.is_narrow() ? EmitQK(stage) : scores; };
+  EmitPV(ValuesOf(stage), EmitWeights(EmitAtKeys(first, a_.scores, a_.score, -kInfinity, matmul), first));
 }
 
-// Turns Q K^T into the weights of the second matmul, and rescales the sums to the new maximum. Out-of-range keys get
-// score -inf and weight 0, whatever their factors.
-void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& scores) {
-  EmitAtKeys(first, a_.scores, a_.score, -kInfinity, scores);
+// Turns scores into the weights of the second matmul, and rescales the sums to the new maximum. Out-of-range keys have
+// score -inf and get weight 0, whatever their factors.
+std::vector<Value*> AttentionKernel::EmitWeights(std::vector<Value*> scores, Value* first) {
   std::vector<std::vector<Value*>> rows(lane_.rows.size());
   for (size_t i = 0; i < scores.size(); ++i) rows[lane_.scores[i].row].push_back(scores[i]);
   std::vector<Value*> factors;
@@ -268,17 +268,20 @@ void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& scores) {
   std::vector<size_t> next(rows.size(), 0);
   for (size_t i = 0; i < scores.size(); ++i) scores[i] = rows[lane_.scores[i].row][next[lane_.scores[i].row]++];
   const bool is_exponential = f_.plan.exprs[a_.weight].kind == ExprKind::kLoad;
-  if (!is_exponential) EmitAtKeys(first, a_.e, a_.weight, 0, scores);
+  return is_exponential ? scores : EmitAtKeys(first, a_.e, a_.weight, 0, [&] { return scores; });
 }
 
-// Replaces each value of a step by `expr` at its row and key, where `local` is the value; by `otherwise` at
-// out-of-range keys. In steps without such keys, neighbouring keys are lanes of one vector.
-void AttentionKernel::EmitAtKeys(Value* first, int local, ExprId expr, float otherwise, std::vector<Value*>& scores) {
+// `expr` for each of a step's values, at its row and key, where `local` is the value; `otherwise` at out-of-range keys.
+// In steps without such keys, neighbouring keys are lanes of one vector. `values` is called for either kind of step, so
+// that the loads of `expr` are in flight while it computes.
+std::vector<Value*> AttentionKernel::EmitAtKeys(Value* first, int local, ExprId expr, float otherwise,
+                                                llvm::function_ref<std::vector<Value*>()> values) {
   const DimSizeRange range = RangeOfDimSize(f_.plan, f_.plan.axes[a_.n].dim_size);
   const bool always_whole = (range.fixed ? range.max : range.divisor) % tile_.keys == 0;
   Value* lane_key = b_.CreateAdd(slice_key_, lane_.key, "lane.key");
   Value* first_key = b_.CreateAdd(first, f_.Wide(lane_key), "key.first");
   const auto of_whole_step = [&] {
+    const std::vector<Value*> scores = values();
     auto* run = llvm::FixedVectorType::get(b_.getFloatTy(), lane_.key_run);
     for (size_t i = 0; i < scores.size(); i += lane_.key_run) {
       f_.scalars.SetAxis(a_.m, m_[lane_.scores[i].row]);
@@ -297,6 +300,7 @@ void AttentionKernel::EmitAtKeys(Value* first, int local, ExprId expr, float oth
     f_.scalars.Forget();
   };
   const auto of_last_step = [&] {
+    const std::vector<Value*> scores = values();
     Value* left = b_.CreateTrunc(b_.CreateSub(f_.keys, first), b_.getInt32Ty());
     left = b_.CreateSub(left, lane_key, "keys.left");
     Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
@@ -320,7 +324,9 @@ void AttentionKernel::EmitAtKeys(Value* first, int local, ExprId expr, float oth
     EmitIf(b_, whole, "whole.step", of_whole_step);
     EmitIf(b_, b_.CreateNot(whole), "last.step", of_last_step);
   }
-  for (size_t i = 0; i < scores.size(); ++i) scores[i] = b_.CreateLoad(b_.getFloatTy(), at_keys_[i], "score");
+  std::vector<Value*> results;
+  for (llvm::AllocaInst* slot : at_keys_) results.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "at_key"));
+  return results;
 }
 
 // Scales the sums by their rows' factors, unless all factors of the warp are 1: after the first steps maxima rarely

@@ -64,8 +64,9 @@ class AttentionKernel {
                 llvm::function_ref<void(llvm::Value*)> work);
   void EmitSeenSteps();
   void EmitStep(llvm::Value* first, llvm::Value* stage);
-  void EmitWeights(llvm::Value* first, std::vector<llvm::Value*>& scores);
-  void EmitAtKeys(llvm::Value* first, int local, ExprId expr, float otherwise, std::vector<llvm::Value*>& scores);
+  std::vector<llvm::Value*> EmitWeights(std::vector<llvm::Value*> scores, llvm::Value* first);
+  std::vector<llvm::Value*> EmitAtKeys(llvm::Value* first, int local, ExprId expr, float otherwise,
+                                       llvm::function_ref<std::vector<llvm::Value*>()> values);
   void Rescale(const std::vector<llvm::Value*>& factors);
   void Scale(int row, llvm::Value* factor);
   llvm::Value* EmitVisibleEnd();

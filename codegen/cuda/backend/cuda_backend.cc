@@ -13,6 +13,7 @@
 #include "codegen/cuda/backend/retry_on_spill.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/device_images.h"
+#include "codegen/cuda/schedule/rank_versions.h"
 #include "codegen/host/emit/emit_host.h"
 #include "codegen/link/link.h"
 #include "codegen/link/target_machine.h"
@@ -64,6 +65,7 @@ class CudaBuild final : public backend::TargetBuild {
     for (const KernelPlan& plan : program_.kernels) {
       auto schedule = ScheduleOnCuda(plan, target_.traits);
       if (!schedule.ok()) return WithTarget(schedule.status());
+      DropByClocks(plan, bounds.versions, *schedule, dropped_[schedules_.size()]);
       backend::BoundVersions(bounds, schedule->versions, dropped_[schedules_.size()]);
       schedules_.push_back(*std::move(schedule));
     }

@@ -55,8 +55,7 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, cons
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
   // Of 128 threads: each may have 168 registers of three blocks, or all of two. Wide rows, f32
   // and skipping need more than 168.
-  const bool narrow = tile.kind == AttentionTile::Kind::kMma && tile.depth + tile.columns <= 128 && !tile.skips;
-  version.resident_blocks = narrow ? 3 : 2;
+  version.resident_blocks = tile.is_narrow() ? 3 : 2;
   version.attention = tile;
   version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].dim_size), tile.rows);
   for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].dim_size);

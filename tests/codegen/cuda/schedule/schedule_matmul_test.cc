@@ -1,14 +1,21 @@
 // Which kernels a matmul on a GPU has, and when each runs.
 #include "codegen/cuda/schedule/schedule_matmul.h"
 
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/target.h"
+#include "codegen/cuda/schedule/rank_versions.h"
 #include "codegen/cuda/schedule/verify_cuda_schedule.h"
-#include "gtest/gtest.h"
 #include "tests/codegen/plan/matmul_case.h"
 
 namespace tailor::cuda {
 namespace {
+
+using testing::Each;
+using testing::HasSubstr;
 
 // The versions whose blocks share tiles, or the others.
 std::string TextOf(const MatmulCaseForm& form, const char* target = "sm_80", bool shared = false) {
@@ -218,6 +225,35 @@ std::string Cheapest(const MatmulCaseForm& form, int64_t processors) {
     tile = version.tile.Text().substr(0, version.tile.Text().find(" by")) + (version.cooperative ? " shared" : "");
   }
   return tile;
+}
+
+// 16 x 500,000 x 512 without its stream takes four times as long.
+TEST(ScheduleCudaMatmul, StreamsOutliveTilesThatOthersReplace) {
+  const CudaTarget target = *FindCudaTarget("sm_90a");
+  const KernelPlan plan = MakeMatmulPlan({.dtype = DType::kBF16, .n = 512, .k = 500'000});
+  const CudaSchedule all = *ScheduleOnCuda(plan, target.traits);
+  CudaSchedule kept = all;
+  std::vector<std::string> dropped;
+  DropByClocks(plan, 8, kept, dropped);
+  ASSERT_GT(all.versions.size(), 8u);
+  EXPECT_EQ(kept.versions.size(), 8u);
+  EXPECT_EQ(dropped.size(), all.versions.size() - 8);
+  EXPECT_THAT(dropped, Each(HasSubstr("(more than 8 versions)")));
+  const auto is_stream = [](const CudaVersion& v) { return v.tile.kind == MatmulTile::Kind::kMmaStream; };
+  EXPECT_EQ(std::count_if(kept.versions.begin(), kept.versions.end(), is_stream),
+            std::count_if(all.versions.begin(), all.versions.end(), is_stream));
+  // Nothing takes the place of the largest tile for many rows, nor of the shared one for few.
+  EXPECT_TRUE(std::any_of(kept.versions.begin(), kept.versions.end(), [](const CudaVersion& v) {
+    return v.tile.kind == MatmulTile::Kind::kWarpgroup && v.tile.columns == 256;
+  }));
+  EXPECT_TRUE(std::any_of(kept.versions.begin(), kept.versions.end(), [](const CudaVersion& v) {
+    return v.tile.kind == MatmulTile::Kind::kWarpgroup && v.cooperative;
+  }));
+  EXPECT_TRUE(kept.versions.back().version.guards.empty());
+  DropByClocks(plan, 1, kept, dropped);  // what has no clocks is BoundVersions' to drop
+  EXPECT_TRUE(kept.versions.back().version.guards.empty());
+  EXPECT_EQ(std::count_if(kept.versions.begin(), kept.versions.end(), is_stream) + 1,
+            static_cast<int>(kept.versions.size()));
 }
 
 TEST(ScheduleCudaMatmul, TurnsOfAllMultiprocessorsDecide) {

@@ -62,12 +62,9 @@ class CudaBuild final : public backend::TargetBuild {
         modules_(kernel_modules_.size()) {}
 
   absl::Status Schedule(const backend::CodeBounds& bounds) override {
-    for (const KernelPlan& plan : program_.kernels) {
-      auto schedule = ScheduleOnCuda(plan, target_.traits);
-      if (!schedule.ok()) return WithTarget(schedule.status());
-      DropByClocks(plan, bounds.versions, *schedule, dropped_[schedules_.size()]);
-      backend::BoundVersions(bounds, schedule->versions, dropped_[schedules_.size()]);
-      schedules_.push_back(*std::move(schedule));
+    bounds_ = bounds;
+    for (size_t i = 0; i < program_.kernels.size(); ++i) {
+      TAILOR_ASSIGN_OR_RETURN(schedules_.emplace_back(), ScheduleKernel(i, target_.traits));
     }
     SetKernels();
     return absl::OkStatus();
@@ -103,7 +100,8 @@ class CudaBuild final : public backend::TargetBuild {
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) override {
     auto images = MakeDeviceImages(modules_, target_);
     if (!images.ok()) return WithTarget(images.status());
-    if (Retry(images->problems)) {
+    TAILOR_ASSIGN_OR_RETURN(const bool again, Retry(images->problems));
+    if (again) {
       SetKernels();
       std::vector<int> all(modules_.size());
       for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
@@ -124,6 +122,14 @@ class CudaBuild final : public backend::TargetBuild {
     return absl::Status(status.code(), absl::StrCat(target_.name, ": ", status.message()));
   }
 
+  absl::StatusOr<CudaSchedule> ScheduleKernel(size_t i, const TargetTraits& traits) {
+    auto schedule = ScheduleOnCuda(program_.kernels[i], traits);
+    if (!schedule.ok()) return WithTarget(schedule.status());
+    DropByClocks(program_.kernels[i], bounds_.versions, *schedule, dropped_[i]);
+    backend::BoundVersions(bounds_, schedule->versions, dropped_[i]);
+    return *std::move(schedule);
+  }
+
   // Rebuilds kernels_, what the host program knows of the current schedules.
   void SetKernels() {
     kernels_.clear();
@@ -135,7 +141,7 @@ class CudaBuild final : public backend::TargetBuild {
   }
 
   // Returns whether a schedule has changed, so that kernels must be rebuilt.
-  bool Retry(const std::vector<AssemblerProblem>& problems) {
+  absl::StatusOr<bool> Retry(const std::vector<AssemblerProblem>& problems) {
     ++turn_;
     bool changed = false;
     for (size_t i = 0; i < schedules_.size(); ++i) {
@@ -143,6 +149,14 @@ class CudaBuild final : public backend::TargetBuild {
       for (const AssemblerProblem& problem : problems) {
         const int version = VersionOf(kernels_[i].symbol, problem.kernel);
         if (version >= 0) faults.emplace(version, problem);
+      }
+      if (turn_ < kAssemblingTurns && IsSerialised(faults, schedules_[i])) {
+        NoteDropped(faults, schedules_[i], dropped_[i]);
+        TargetTraits traits = target_.traits;
+        traits.warpgroup_matmuls = false;
+        TAILOR_ASSIGN_OR_RETURN(schedules_[i], ScheduleKernel(i, traits));
+        changed = true;
+        continue;
       }
       changed |= RetryOnSpill(faults, turn_, schedules_[i], dropped_[i], notes_[i]);
     }
@@ -196,6 +210,7 @@ class CudaBuild final : public backend::TargetBuild {
   const lower::LoweredProgram& program_;
   const CudaTarget target_;
   const std::vector<backend::ModuleKernels> kernel_modules_;
+  backend::CodeBounds bounds_;
   std::vector<CudaSchedule> schedules_;            // by kernel
   std::vector<backend::DroppedVersions> dropped_;  // by kernel
   std::vector<std::map<int, std::string>> notes_;  // by kernel: RetryOnSpill's

@@ -50,6 +50,21 @@ bool Replaces(const CudaVersion& other, const CudaVersion& version, bool spills)
                      tile.rows * tile.columns <= spilling.rows * spilling.columns);
 }
 
+bool IsSerialised(const VersionFaults& faults, const CudaSchedule& schedule) {
+  bool any = false;
+  for (int v = 0; v < static_cast<int>(schedule.versions.size()); ++v) {
+    if (schedule.versions[v].tile.kind != MatmulTile::Kind::kWarpgroup) continue;
+    const auto fault = faults.find(v);
+    if (fault == faults.end() || fault->second.spills) return false;
+    any = true;
+  }
+  return any;
+}
+
+void NoteDropped(const VersionFaults& faults, const CudaSchedule& schedule, std::vector<std::string>& dropped) {
+  for (const auto& [v, fault] : faults) dropped.push_back(TextOf(schedule.versions[v], fault));
+}
+
 bool RetryOnSpill(const VersionFaults& faults, int turn, CudaSchedule& schedule, std::vector<std::string>& dropped,
                   std::map<int, std::string>& notes) {
   const CudaSchedule was = schedule;

@@ -252,7 +252,6 @@ std::vector<Choice> Family(const MatmulTypes& types, const TargetTraits& traits)
     family.push_back({.tile = Warpgroups(64, 32, 16, 1), .shared = false});
     family.push_back({Warpgroups(128, 128, 6, 4)});
     family.push_back({.tile = Warpgroups(64, 64, 12, 4), .shared = false});
-    family.push_back({.tile = kSmallMatrices, .shared = false});  // fallback for an assembler that serialises wgmma
     return family;
   }
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});

@@ -229,7 +229,7 @@ TEST(ProgramsThatSpill, CompileAndSaySo) {
 
 TEST(ProgramsThatSpill, AreMadeAgainWithMoreRegisters) {
   const FaultFinder faults("minnctapersm [34]", kSpills);
-  const ProgramLaunch launch = LaunchesOf(kMatmul).back();
+  const ProgramLaunch launch = LaunchesOf(kAttention).back();
   EXPECT_EQ(faults.turns(), 2);
   EXPECT_THAT(launch.dropped, Contains(HasSubstr("(its registers spill, 24 bytes)")));
   EXPECT_THAT(launch.versions, Each(Not(HasSubstr("spill"))));

@@ -96,8 +96,7 @@ TEST(ScheduleCudaMatmul, Warpgroups) {
   {dim 2, slot 3, number 16}], box [16, 64, 4]},
   {factors [
   {slot 4},
-  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640},
-  {shape matmul_tile, threads 128, lanes 8, lane_axis 1, tile {kind matrix, depth 32, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 3, shared_bytes 32768, clocks 222*floordiv(d1 + 31, 32)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 222*floordiv(d1 + 31, 32) + 1384*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1384}]
+  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640}]
 )");
   EXPECT_EQ(
       TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096, .k = 4096, .pairs = false}, "sm_90a").find("matrix 128"),

@@ -98,4 +98,15 @@ Value* Erf(const LaneMath& m, Value* x) {
   return b.CreateSelect(is_small, small, large, "erf");
 }
 
+Value* ErfOfNarrow(const LaneMath& m, Value* x) {
+  constexpr double kBound = 2.8;  // erf is closer to 1 there than half a place of f16
+  constexpr double kTerms[] = {6.811340824697254e-08,  -2.8581373499037e-06,  5.3587074944516644e-05,
+                               -0.0006020265864208341, 0.0046111224219202995, -0.025981437414884567,
+                               0.1121683418750763,     -0.37592241168022156,  1.1283683776855469};
+  auto& b = m.builder();
+  Value* bounded = m.AtMost(m.Abs(x, "erf.magnitude"), kBound, "erf.bounded");
+  Value* square = b.CreateFMul(bounded, bounded, "erf.square");
+  return m.CopySign(b.CreateFMul(m.Horner(square, kTerms, "erf.poly"), bounded, "erf.positive"), x, "erf");
+}
+
 }  // namespace tailor::math

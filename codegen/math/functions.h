@@ -47,6 +47,9 @@ llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // cause. Requires m.avx2() and f32.
 llvm::Value* ExpOfDifference(const LaneMath& m, llvm::Value* x);
 
+// Erf in f32 for results that are rounded to f16 or bf16: within 2^-15.9 of itself, one polynomial in x^2.
+llvm::Value* ErfOfNarrow(const LaneMath& m, llvm::Value* x);
+
 // x Phi(x), with Phi the normal distribution function, and x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. Both are
 // computed as max(x, 0) - |x| Q(|x|): within 2 ulp for x >= -1, and everywhere within 2^-23 |x|, the error of the
 // formulas where their sums cancel. NaN for -inf, as by the formulas; a zero result may lose its sign. Require m.avx2()

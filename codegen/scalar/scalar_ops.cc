@@ -123,7 +123,10 @@ Value* Bitcast(const Call& c) {
   return FromMemory(c.b, c.result, c.b.CreateBitCast(memory, type, "bitcast"));
 }
 
-Value* Erf(const Call& c) { return c.Rounded(math::Erf(c.Math(), c.x())); }
+Value* Erf(const Call& c) {
+  const bool narrow = c.result == DType::kF16 || c.result == DType::kBF16;
+  return c.Rounded(narrow ? math::ErfOfNarrow(c.Math(), c.x()) : math::Erf(c.Math(), c.x()));
+}
 Value* Sigmoid(const Call& c) { return c.Rounded(math::Sigmoid(c.Math(), c.x())); }
 Value* Pow(const Call& c) { return c.Rounded(math::Pow(c.Math(), c.x(), c.y())); }
 

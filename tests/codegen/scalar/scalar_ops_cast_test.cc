@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "gtest/gtest.h"
@@ -158,6 +159,27 @@ TEST_P(NarrowFloats, ArithmeticRoundsAfterEachOp) {
       ASSERT_TRUE(SameValue(ValueOf(n, got[i]), Nearest(n, exact))) << a << " " << b;
     }
   }
+}
+
+// Of every value, by a polynomial that is less accurate than f32's.
+TEST_P(NarrowFloats, ErfIsTheNearestValueOrItsNeighbour) {
+  const Narrow& n = GetParam();
+  std::vector<uint16_t> x(1 << 16);
+  std::iota(x.begin(), x.end(), uint16_t{0});
+  const auto got = math::LaneJit(math::UseOf(OpKind::kErf, n.dtype), 16).Run<uint16_t>(x);
+  int exact = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double value = ValueOf(n, x[i]), want = Nearest(n, std::erf(value)), mine = ValueOf(n, got[i]);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(mine));
+      continue;
+    }
+    ASSERT_EQ(std::signbit(mine), std::signbit(value)) << value;
+    const auto neighbour = [&](int way) { return ValueOf(n, static_cast<uint16_t>(got[i] + way)); };
+    ASSERT_TRUE(mine == want || neighbour(1) == want || neighbour(-1) == want) << value << ": " << mine;
+    exact += mine == want;
+  }
+  EXPECT_GT(exact, 65536 * 95 / 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalarOpsCast, NarrowFloats, testing::Values(kHalf, kBrain),

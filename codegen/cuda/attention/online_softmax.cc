@@ -43,22 +43,29 @@ Value* OnlineSoftmax::EmitExponential(Value* score, Value* subtrahend) {
   return EmitOp(b_, device::Op::kExp2, {b_.CreateFMul(below, frame_.F32(kLog2E), "below.log2")});
 }
 
+// Maxima and sums are trees: a chain over 16 scores would take longer than the exponentials.
 Value* OnlineSoftmax::EmitUpdate(int row, std::vector<Value*>& scores) {
   Value* before = EmitRunningMax(row);
-  Value* running_max = before;
-  for (Value* score : scores) running_max = EmitMax(running_max, score);
+  Value* running_max = EmitMax(before, EmitTree(scores, [&](Value* x, Value* y) { return EmitMax(x, y); }));
   for (int distance = 1; distance < sharers_; distance *= 2) {
     running_max = EmitMax(running_max, device::EmitShuffleXor(b_, running_max, distance));
   }
   Value* subtrahend = EmitSubtrahend(running_max);
   Value* factor = EmitExponential(before, subtrahend);
+  for (Value*& score : scores) score = EmitExponential(score, subtrahend);
+  Value* sum = EmitTree(scores, [&](Value* x, Value* y) { return b_.CreateFAdd(x, y, "running_sum.part"); });
   Value* running_sum = b_.CreateFMul(EmitRunningSum(row), factor, "running_sum.before");
-  for (Value*& score : scores) {
-    score = EmitExponential(score, subtrahend);
-    running_sum = b_.CreateFAdd(running_sum, score, "running_sum.next");
-  }
-  Set(row, running_max, running_sum);
+  Set(row, running_max, b_.CreateFAdd(running_sum, sum, "running_sum.next"));
   return factor;
+}
+
+Value* OnlineSoftmax::EmitTree(std::vector<Value*> values, llvm::function_ref<Value*(Value*, Value*)> combine) {
+  for (size_t distance = 1; distance < values.size(); distance *= 2) {
+    for (size_t i = 0; i + distance < values.size(); i += 2 * distance) {
+      values[i] = combine(values[i], values[i + distance]);
+    }
+  }
+  return values[0];
 }
 
 Value* OnlineSoftmax::EmitMerge(int row, const std::vector<Value*>& maxima, const std::vector<Value*>& sums) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_frame.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tailor::cuda {
 
@@ -36,6 +37,8 @@ class OnlineSoftmax {
   llvm::Value* Load(llvm::AllocaInst* slot, const char* name) { return b_.CreateLoad(b_.getFloatTy(), slot, name); }
   llvm::Value* EmitSubtrahend(llvm::Value* running_max);
   llvm::Value* EmitExponential(llvm::Value* score, llvm::Value* subtrahend);
+  llvm::Value* EmitTree(std::vector<llvm::Value*> values,
+                        llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> combine);
 
   AttentionFrame& frame_;
   llvm::IRBuilderBase& b_;

@@ -98,14 +98,16 @@ Value* Erf(const LaneMath& m, Value* x) {
   return b.CreateSelect(is_small, small, large, "erf");
 }
 
+// |x| P(x^2 - kMiddle): around the middle of its range the polynomial's terms do not cancel.
 Value* ErfOfNarrow(const LaneMath& m, Value* x) {
-  constexpr double kBound = 2.8;  // erf is closer to 1 there than half a place of f16
-  constexpr double kTerms[] = {6.811340824697254e-08,  -2.8581373499037e-06,  5.3587074944516644e-05,
-                               -0.0006020265864208341, 0.0046111224219202995, -0.025981437414884567,
-                               0.1121683418750763,     -0.37592241168022156,  1.1283683776855469};
+  constexpr double kBound = 2.8, kMiddle = 3.92;  // erf(2.8) is closer to 1 than half a place of f16
+  constexpr double kTerms[] = {-6.312622424786696e-09, 7.284491232439905e-08,  -5.081641916149238e-07,
+                               4.324280325818108e-06,  -3.660279980977066e-05, 0.0002644367632456124,
+                               -0.001711447723209858,  0.01028596144169569,    -0.061237771064043045,
+                               0.5024960041046143};
   auto& b = m.builder();
   Value* bounded = m.AtMost(m.Abs(x, "erf.magnitude"), kBound, "erf.bounded");
-  Value* square = b.CreateFMul(bounded, bounded, "erf.square");
+  Value* square = m.MulAdd(bounded, bounded, m.K(-kMiddle), "erf.square");
   return m.CopySign(b.CreateFMul(m.Horner(square, kTerms, "erf.poly"), bounded, "erf.positive"), x, "erf");
 }
 

@@ -47,7 +47,7 @@ llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // cause. Requires m.avx2() and f32.
 llvm::Value* ExpOfDifference(const LaneMath& m, llvm::Value* x);
 
-// Erf in f32 for results that are rounded to f16 or bf16: within 2^-15.9 of itself, one polynomial in x^2.
+// Erf in f32 for results that are rounded to f16 or bf16: within 2^-19 of itself, one polynomial in x^2.
 llvm::Value* ErfOfNarrow(const LaneMath& m, llvm::Value* x);
 
 // x Phi(x), with Phi the normal distribution function, and x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. Both are

@@ -101,6 +101,8 @@ struct ContractionTile {
   int64_t depth = 1024;  // K block: steps of K for which sums stay in registers
   // Few columns: lanes run along rows, and the factors of the columns are broadcast (codegen/cpu/gemm/rows_in_lanes.h).
   bool rows_in_lanes = false;
+  // Few columns: tiles of more than eight rows transpose squares of the lhs (codegen/cpu/gemm/square_kernel.h).
+  bool squares = false;
   int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time
   // Whether a launch chooses its tiling at run time (codegen/cpu/tiling/tiling_model.h): the default or one of
   // `tilings`. Its argument block then has one more slot, with the choice.

@@ -43,6 +43,7 @@ constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
                     Field{"depth", &ContractionTile::depth},
                     Field{"winograd_tiles", &ContractionTile::winograd_tiles},
                     Field{"rows_in_lanes", &ContractionTile::rows_in_lanes},
+                    Field{"squares", &ContractionTile::squares},
                     Field{"chooses", &ContractionTile::chooses},
                     Field{"tilings", &ContractionTile::tilings}};
 }

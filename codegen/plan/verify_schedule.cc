@@ -113,6 +113,8 @@ class ScheduleVerifier {
       TAILOR_RETURN_IF_ERROR(VerifyTile(tiling.rows, tiling.panels, tiling.task_rows, tiling.task_panels));
       if (tiling.least_m < 0 || tiling.most_m < tiling.least_m) return Wrong("tile tilings", "a range of m is empty");
     }
+    if (tile.squares && (s_.lane_axis != form.n || s_.lanes != 16 || tile.rows_in_lanes || tile.chooses))
+      return Wrong("tile squares", "need 16 lanes along n, without rows_in_lanes and chooses");
     if (tile.rows_in_lanes && (s_.lane_axis != form.m || tile.chooses))
       return Wrong("tile rows_in_lanes", "needs lanes along m, without chooses");
     const Contraction c = ContractionOf(plan_);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/gemm/fetch_line.h"
 #include "codegen/cpu/gemm/row_vector_kernel.h"
+#include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -371,6 +372,7 @@ std::string NameOf(const MicroKernel& kernel) {
                         kernel.tables ? "_tables" : "", kernel.row_step > 1 ? "_step2" : "",
                         kernel.masks_rows ? "_masked" : "");
   }
+  if (kernel.squares) return absl::StrCat("micro_f32_squares_", kernel.rows, "x", kernel.columns);
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
                                   "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
   if (kernel.columns < kPanelColumns) absl::StrAppend(&name, "_", kernel.columns, "_columns");
@@ -405,6 +407,8 @@ void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::
   const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
   if (kernel.row_step > 0) {
     EmitRowVectorKernel(kernel, target, function);
+  } else if (kernel.squares) {
+    EmitSquareKernel(kernel, function);
   } else if (tiles) {
     EmitTileKernel(kernel, function);
   } else {

@@ -35,6 +35,9 @@ struct MicroKernel {
   // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
   // two vectors of rows times `columns` columns, any number of one panel.
   int row_step = 0;
+  // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be any
+  // number. Tiles of 9 to 16 rows.
+  bool squares = false;
   // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
   bool masks_rows = false;
 };

@@ -1,6 +1,7 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
 #include "codegen/cpu/gemm/rows_in_lanes.h"
+#include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_prefetch.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/plan/plan_queries.h"
@@ -24,10 +25,12 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
     kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
   std::vector<MicroKernel> kernels;
   for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kernel.columns / kernel.lanes)) {
-    kernel.rows = rows;
-    kernel.panels = panels;
-    kernel.fetch_ahead = TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
-    kernels.push_back(kernel);
+    MicroKernel& next = kernels.emplace_back(kernel);
+    next.rows = rows;
+    next.panels = panels;
+    next.squares = schedule.tile.squares && rows >= kLeastSquareRows;
+    if (next.squares) next.columns = static_cast<int>(n.max);
+    next.fetch_ahead = !next.squares && TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
   }
   return kernels;
 }

@@ -7,6 +7,7 @@
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
+#include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_winograd.h"
@@ -89,7 +90,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const bool one_panel = columns.max <= kPanelColumns && !in_chain;
   const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
-  if (TakesTallTiles(plan, c)) {
+  const auto lhs = gemm::FormOfLhs(accesses, c);
+  tile.squares =
+      one_panel && schedule.lane_axis == c.n && lhs.ok() && gemm::TakesSquares(plan, c, *lhs, schedule.lanes);
+  if (tile.squares) {
+    tile.rows = gemm::kSquareRows;
+  } else if (TakesTallTiles(plan, c)) {
     std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, pieces, tile);
   }
   tile.task_panels = kTaskPanels;
@@ -107,7 +113,6 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
   // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
   // panel leaves nothing to choose but rows.
-  const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.rows_in_lanes =
       schedule.lane_axis == c.m && !in_chain && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
   tile.chooses =

@@ -80,6 +80,28 @@ TEST(EmitContraction, FewColumns) {
   }
 }
 
+// Squares of the lhs are transposed where registers have 16 lanes; tiles of few rows take the bits of others.
+TEST(EmitContraction, FewColumnsBySquares) {
+  for (const int64_t n : {1, 2, 5, 8, 10, 11}) {
+    SCOPED_TRACE(n);
+    const MatmulCaseForm form{.batch = {kDynamic}, .rhs_has_batch = {true}, .n = n, .epilogue = true};
+    const MatmulCaseForm plain{.n = n};
+    for (const CpuTarget& target : RunnableTargets()) {
+      SCOPED_TRACE(target.name);
+      const Schedule schedule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
+      EXPECT_EQ(schedule.tile.squares, n <= 10 && schedule.lanes == 16);
+      const Matmul matmul(plain, target);
+      const std::vector<char> many = matmul.Run({.m = 96, .n = n, .k = 4133});
+      matmul.ExpectRight({.m = 96, .n = n, .k = 4133}, many);
+      for (int64_t m : {1, 8, 9, 15, 17, 40}) {
+        const std::vector<char> few = matmul.Run({.m = m, .n = n, .k = 4133});
+        EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << m << " rows";
+      }
+    }
+    ExpectRightAtRandomSizes(form, 30);
+  }
+}
+
 // Few columns, operands and results along rows: lanes run along rows.
 TEST(EmitContraction, RowsInLanes) {
   for (const int64_t n : {1, 3, 6, 8, 12, 13}) {

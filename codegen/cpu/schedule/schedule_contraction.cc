@@ -109,7 +109,14 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   if (whole_staging) tile.task_panels = 4 * kTaskPanels;
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
-
+  // Where K is short, storing takes most of the time: a task stores few rows, but long runs of them.
+  constexpr int64_t kShortDepth = 48, kStoredTiles = 2, kRhsBytes = 512 << 10;
+  const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
+  if (depth <= kShortDepth && !one_panel && !in_chain && c.fill < 0 && schedule.lane_axis == c.n && lhs.ok() &&
+      !lhs->tables) {
+    tile.task_rows = kStoredTiles * std::max(tile.rows, tile.tall_rows);
+    tile.task_panels = kRhsBytes / (std::max<int64_t>(depth, 1) * kPanelColumns * element);
+  }
   schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
   // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
   // panel leaves nothing to choose but rows.

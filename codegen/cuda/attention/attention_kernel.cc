@@ -301,8 +301,9 @@ std::vector<Value*> AttentionKernel::EmitAtKeys(Value* first, int local, ExprId 
   };
   const auto of_last_step = [&] {
     const std::vector<Value*> scores = values();
-    Value* left = b_.CreateTrunc(b_.CreateSub(f_.keys, first), b_.getInt32Ty());
-    left = b_.CreateSub(left, lane_key, "keys.left");
+    Value* left =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
+    left = b_.CreateSub(b_.CreateTrunc(left, b_.getInt32Ty()), lane_key, "keys.left");
     Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
     for (size_t i = 0; i < scores.size(); ++i) {
       const Place& place = lane_.scores[i];

@@ -62,7 +62,11 @@ bool IsSerialised(const VersionFaults& faults, const CudaSchedule& schedule) {
 }
 
 void NoteDropped(const VersionFaults& faults, const CudaSchedule& schedule, std::vector<std::string>& dropped) {
-  for (const auto& [v, fault] : faults) dropped.push_back(TextOf(schedule.versions[v], fault));
+  dropped.clear();
+  for (const auto& [v, fault] : faults) {
+    const CudaVersion& version = schedule.versions[v];
+    if (version.tile.kind == MatmulTile::Kind::kWarpgroup) dropped.push_back(TextOf(version, fault));
+  }
 }
 
 bool RetryOnSpill(const VersionFaults& faults, int turn, CudaSchedule& schedule, std::vector<std::string>& dropped,

@@ -1,7 +1,7 @@
 // The treatment of kernel versions with assembler problems (assembler.h). The problems depend on the assembler's
 // release as much as on the kernel, so none fails a compilation:
 //
-// 0. A matmul of which all warpgroup versions are serialised is scheduled again without them (IsSerialised).
+// 0. A matmul of which all warpgroup versions are serialized is scheduled again without them (IsSerialised).
 // 1. A version is dropped if another version without problems stands in for it (Replaces).
 // 2. Else, if it spills, it is changed by ReduceRegisters and emitted again (reduce_registers.h).
 // 3. Else it is kept: slower than intended, but the only one of its kind for some shapes.
@@ -26,7 +26,7 @@ inline constexpr int kAssemblingTurns = 4;
 // Problems that the assembler reports, by version number.
 using VersionFaults = std::map<int, AssemblerProblem>;
 
-// Appends each version with a fault to `dropped`: its guards, shape and fault.
+// Makes `dropped` the warpgroup versions with a fault: their guards, shapes and faults. For a schedule that is discarded.
 void NoteDropped(const VersionFaults& faults, const CudaSchedule& schedule, std::vector<std::string>& dropped);
 
 // Whether `other` replaces `version` at about the same cost. It has no guard that `version` lacks, the host program
@@ -34,7 +34,7 @@ void NoteDropped(const VersionFaults& faults, const CudaSchedule& schedule, std:
 // use the same instructions with tiles that are no larger; a serialised version is slower than any.
 bool Replaces(const CudaVersion& other, const CudaVersion& version, bool spills);
 
-// Whether the assembler serialised wgmma in all versions that have it, and there are some.
+// Whether the assembler serialized wgmma in all versions that have it, and there are some.
 bool IsSerialised(const VersionFaults& faults, const CudaSchedule& schedule);
 
 // Adapts `schedule` after turn `turn` (from 1) of kAssemblingTurns. True if it has changed, so that its kernels must be

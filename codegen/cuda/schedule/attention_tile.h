@@ -29,7 +29,7 @@ struct AttentionTile {
   int threads() const { return 32 * warps(); }
   int warp_keys() const { return keys / slices; }
   int element_bytes() const { return kind == Kind::kMma ? 2 : 4; }
-  // Whether a thread has registers to spare: of 168 with three blocks on a multiprocessor.
+  // Whether the usual forms need no more than the 168 registers per thread of three blocks on a multiprocessor.
   bool is_narrow() const { return kind == Kind::kMma && depth + columns <= 128 && !skips; }
   std::string Text() const;  // "attention 64 rows x 64 keys of 64 and 64", "... in 4 slices"
   friend bool operator==(const AttentionTile&, const AttentionTile&) = default;

@@ -53,8 +53,7 @@ AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const Target
 
 CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, const AttentionTile& tile) {
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
-  // Of 128 threads: each may have 168 registers of three blocks, or all of two. Wide rows, f32
-  // and skipping need more than 168.
+  // Registers per thread: 168 with three blocks, 255 with two. Wide rows, f32 and skipping need more than 168.
   version.resident_blocks = tile.is_narrow() ? 3 : 2;
   version.attention = tile;
   version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].dim_size), tile.rows);

@@ -26,7 +26,8 @@ inline constexpr int kAssemblingTurns = 4;
 // Problems that the assembler reports, by version number.
 using VersionFaults = std::map<int, AssemblerProblem>;
 
-// Makes `dropped` the warpgroup versions with a fault: their guards, shapes and faults. For a schedule that is discarded.
+// Makes `dropped` the warpgroup versions with a fault: their guards, shapes and faults. For a schedule that is
+// discarded.
 void NoteDropped(const VersionFaults& faults, const CudaSchedule& schedule, std::vector<std::string>& dropped);
 
 // Whether `other` replaces `version` at about the same cost. It has no guard that `version` lacks, the host program

@@ -110,7 +110,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
   // Where K is short, storing takes most of the time: a task stores few rows, but long runs of them.
-  constexpr int64_t kShortDepth = 48, kStoredTiles = 2, kRhsBytes = 512 << 10;
+  constexpr int64_t kShortDepth = 48, kStoredTiles = 2, kRhsBytes = 128 << 10;
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
   if (depth <= kShortDepth && !one_panel && !in_chain && c.fill < 0 && schedule.lane_axis == c.n && lhs.ok() &&
       !lhs->tables) {

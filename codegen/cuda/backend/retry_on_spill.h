@@ -1,10 +1,10 @@
 // The treatment of kernel versions with assembler problems (assembler.h). The problems depend on the assembler's
 // release as much as on the kernel, so none fails a compilation:
 //
-// 0. A matmul of which all warpgroup versions are serialized is scheduled again without them (IsSerialised).
-// 1. A version is dropped if another version without problems stands in for it (Replaces).
-// 2. Else, if it spills, it is changed by ReduceRegisters and emitted again (reduce_registers.h).
-// 3. Else it is kept: slower than intended, but the only one of its kind for some shapes.
+// 1. A matmul of which all warpgroup versions are serialized is scheduled again without them (IsSerialised).
+// 2. A version is dropped if another version without problems stands in for it (Replaces).
+// 3. Else, if it spills, it is changed by ReduceRegisters and emitted again (reduce_registers.h).
+// 4. Else it is kept: slower than intended, but the only one of its kind for some shapes.
 //
 // Each case is reported: in the texts of dropped versions, or in the notes.
 #ifndef TAILOR_CODEGEN_CUDA_BACKEND_RETRY_ON_SPILL_H_

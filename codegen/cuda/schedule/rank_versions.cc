@@ -43,8 +43,8 @@ void AppendCosts(const SlotExpr& clocks, std::vector<std::pair<int32_t, std::vec
   for (int64_t size : sizes) AppendCosts(clocks.WithSlot(slot, size), slots, costs);
 }
 
-// The least cost of the versions without number `without`, summed over the columns of `costs`: with all versions and,
-// as what rarely happens, with those only that have no guards.
+// The cost of the cheapest version other than `without`, summed over the columns of `costs`. Guards rarely fail: the
+// sum over versions without guards counts an eighth.
 double Total(const CudaSchedule& schedule, const std::vector<std::vector<double>>& costs, size_t without) {
   constexpr double kShareOfFailingGuards = 0.125;
   double total = 0;
@@ -77,17 +77,18 @@ void DropByClocks(const KernelPlan& plan, size_t most, CudaSchedule& schedule, s
     if (versions[v].clocks != SlotExpr(0)) AppendCosts(versions[v].clocks, slots, costs[v]);
   }
   while (versions.size() > most) {
-    size_t best = versions.size();
+    size_t dispensable = versions.size();
     double least = kNever;
     for (size_t v = 0; v < versions.size(); ++v) {
       if (costs[v].empty()) continue;
-      if (const double total = Total(schedule, costs, v); total <= least && total < kNever) least = total, best = v;
+      if (const double total = Total(schedule, costs, v); total <= least && total < kNever)
+        least = total, dispensable = v;
     }
-    if (best == versions.size()) return;
-    dropped.push_back(absl::StrCat(VersionText(versions[best].version), ": ", versions[best].ShapeText(),
+    if (dispensable == versions.size()) return;
+    dropped.push_back(absl::StrCat(VersionText(versions[dispensable].version), ": ", versions[dispensable].ShapeText(),
                                    " (more than ", most, most == 1 ? " version)" : " versions)"));
-    versions.erase(versions.begin() + static_cast<ptrdiff_t>(best));
-    costs.erase(costs.begin() + static_cast<ptrdiff_t>(best));
+    versions.erase(versions.begin() + static_cast<ptrdiff_t>(dispensable));
+    costs.erase(costs.begin() + static_cast<ptrdiff_t>(dispensable));
   }
   const auto unguarded = [](const CudaVersion& version) { return version.version.guards.empty(); };
   const auto last = std::find_if(versions.rbegin(), versions.rend(), unguarded);

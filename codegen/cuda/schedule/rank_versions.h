@@ -11,10 +11,10 @@
 
 namespace tailor::cuda {
 
-// While there are more than `most` versions, drops one of those that the host chooses by clocks: the one without which
-// the clocks grow least, as a geometric mean over dim sizes and numbers of multiprocessors. Others may remain in its
-// place; nothing takes the place of a version for few rows, which costs a fraction. One without guards remains last.
-// Adds to `dropped` what was dropped.
+// While there are more than `most` versions, drops one of those that the host chooses by clocks: the one whose loss
+// raises the least clocks by the smallest factor, as a geometric mean over dim sizes and numbers of multiprocessors.
+// Versions that a guard alone selects (streams of few rows) are kept. The last version has no guards. Adds a text for
+// each dropped version to `dropped`.
 void DropByClocks(const KernelPlan& plan, size_t most, CudaSchedule& schedule, std::vector<std::string>& dropped);
 
 }  // namespace tailor::cuda

@@ -172,6 +172,7 @@ constexpr MatmulTile Warpgroups(int rows, int columns, int stages, int copying_w
           .resident_blocks = 1,
           .copying_warps = copying_warps};
 }
+
 // The tile that rounds sums before it stages them, where the epilogue rounds them in any case. Twice the rows fit a
 // pass.
 MatmulTile RoundingSums(MatmulTile tile, const MatmulTypes& types) {
@@ -180,6 +181,7 @@ MatmulTile RoundingSums(MatmulTile tile, const MatmulTypes& types) {
   tile.pass_rows = std::min(tile.rows, 2 * tile.pass_rows);
   return tile;
 }
+
 constexpr MatmulTile kLargeElements = {.rows = 128,
                                        .columns = 128,
                                        .depth = 16,

@@ -135,6 +135,21 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
   }
 }
 
+// Of a square: each column's factor is read by the multiply-add itself, and 64 shuffles transpose the next square.
+TEST(MicroKernel, DepthLoopOfSquaresBroadcastsFactorsFromMemory) {
+  for (const CpuTarget& target : CpuLevels()) {
+    if (target.traits.vector_bytes < 64) continue;
+    SCOPED_TRACE(target.name);
+    for (const int columns : {2, 8, 10}) {
+      const std::vector<std::string> loop =
+          DepthLoop({.rows = 16, .columns = columns, .squares = true}, target, "prefetcht0");
+      EXPECT_EQ(Count(loop, "vfmadd"), 16 * columns);
+      EXPECT_EQ(Count(loop, "{1to16}"), 16 * columns);
+      EXPECT_EQ(Count(loop, "prefetcht0"), 16);
+    }
+  }
+}
+
 TEST(MicroKernel, DepthLoopOfRowVectorsKeepsItsSumsInRegisters) {
   for (const CpuTarget& target : CpuLevels()) {
     const int lanes = target.traits.vector_bytes / static_cast<int>(sizeof(float));

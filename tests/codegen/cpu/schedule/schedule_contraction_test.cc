@@ -46,6 +46,17 @@ TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
   EXPECT_EQ(task(641), "{task_panels 4}");
 }
 
+TEST(ScheduleContraction, LongRunsOfFewRowsWhereDepthIsShort) {
+  const auto task = [](const MatmulCaseForm& form) {
+    const ContractionTile tile = ScheduleOf(form, "x86-64-v4").tile;
+    return std::pair(tile.task_rows, tile.task_panels);
+  };
+  EXPECT_EQ(task({.n = 4096, .k = 11}), std::pair(int64_t{12}, int64_t{186}));
+  EXPECT_EQ(task({.n = 4096, .k = 48}), std::pair(int64_t{12}, int64_t{42}));
+  EXPECT_EQ(task({.n = 4096, .k = 49}), std::pair(int64_t{48}, int64_t{4}));
+  EXPECT_EQ(task({.n = 4096}), std::pair(int64_t{48}, int64_t{4}));
+}
+
 // Tiles of up to twelve rows for large weights; for others those that the matmul has anyway, or tasks of other sizes.
 TEST(ScheduleContraction, TilingsToChooseAmong) {
   const auto tilings = [](const MatmulCaseForm& form, const char* target) {

@@ -59,6 +59,9 @@ TEST_P(WarpgroupCubin, NothingSpillsIsSerialisedOrStoredAlone) {
   // Sums are staged in pairs, but where outputs lie along rows: there pairs begin at no multiple of 8 bytes.
   const bool along_rows = std::string(std::get<1>(GetParam())) == "transposed";
   EXPECT_EQ(assembled_.ptx.find("st.shared.v2.f32") == std::string::npos, along_rows);
+  if (std::string(std::get<1>(GetParam())) == "epilogue") {  // of two elements at once
+    EXPECT_THAT(assembled_.ptx, HasSubstr(std::get<0>(GetParam()) == DType::kF16 ? "fma.rn.f16x2" : "fma.rn.bf16x2"));
+  }
 }
 
 class WarpgroupCode : public WarpgroupCubin {};

@@ -264,11 +264,11 @@ bool HasDivisor(const DimExpr& e) {
 
 std::vector<Obligation> CollectObligations(const Graph& graph) {
   std::vector<Obligation> all;
-  for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
+  for (const auto& [relation, lhs, rhs, what, assured] : graph.assumptions()) {
     const bool equal = relation == Assumption::Relation::kEqual;
     const std::string location = !what.empty() ? what : equal ? "assumed equality" : "assumed bound";
     all.push_back({equal ? Relation::kEqual : Relation::kAtLeast, lhs, rhs, location, graph.DimText(lhs),
-                   graph.DimText(rhs), "by the caller", "", true});
+                   graph.DimText(rhs), assured ? "assured" : "by the caller", "", true, assured});
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) NodeObligations(graph, id, &all).Append();
   return all;

@@ -20,7 +20,8 @@ struct Obligation {
   std::string rhs_description;  // "of rhs"
   std::string requirement;      // for Fact::source: "contracted dims"
   std::string node;             // the node's name
-  bool assumed = false;         // an assumption of the caller; the descriptions are the expressions
+  bool assumed = false;         // an assumption; the descriptions are the expressions
+  bool assured = false;         // a fact without a check
 };
 
 // Obligations that every non-constant divisor of floordiv and mod is >= 1: those of the assumptions, then those of

@@ -122,6 +122,7 @@ std::string Prover::Describe(const DimExpr& e) const {
 }
 
 void Prover::AddCheck(const Obligation& o, Relation relation) {
+  if (o.assured) return;
   DimExpr lhs = store_->OverBoundSymbols(o.lhs), rhs = store_->OverBoundSymbols(o.rhs);
   if (relation == Relation::kEqual && lhs == rhs) return;  // the equality defines an unbound symbol
   checks_.push_back({relation, lhs, rhs, -1, -1, CheckMessage(o, graph_), o.node});

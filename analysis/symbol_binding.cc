@@ -108,7 +108,7 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
       return absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), " has size ", graph.DimText(*it));
     }
   }
-  for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
+  for (const auto& [relation, lhs, rhs, what, assured] : graph.assumptions()) {
     if (!used(lhs) && !used(rhs)) continue;
     const absl::string_view text = relation == Assumption::Relation::kEqual ? " == " : " >= ";
     return absl::StrCat("assumed ", graph.DimText(lhs), text, graph.DimText(rhs));

@@ -56,14 +56,14 @@ struct Rebuilder {
 
   absl::Status Visit(NodeId id) {
     const Node& node = from.node(id);
-    bool rewrites = options.rewrite && node.op != OpKind::kInput;
+    const NodeRewriter& rewrite = node.op == OpKind::kInput ? options.rewrite_input : options.rewrite;
     std::vector<Value> operands;
     for (Value operand : node.operands) {
       bool dropped = replaced[operand.node].node < 0 && copied[operand.node] < 0;
       operands.push_back(dropped ? Value{} : Map(operand));
     }
-    if (rewrites) {
-      TAILOR_ASSIGN_OR_RETURN(std::optional<Value> value, options.rewrite(NodeRewrite{from, id, operands, to}));
+    if (rewrite) {
+      TAILOR_ASSIGN_OR_RETURN(std::optional<Value> value, rewrite(NodeRewrite{from, id, operands, to}));
       if (value.has_value()) {
         replaced[id] = *value;
         return absl::OkStatus();

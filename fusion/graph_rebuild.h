@@ -21,11 +21,12 @@ struct NodeRewrite {
 };
 
 // Returns the value of `to` that replaces the node's result, Value{} to drop an unused node, or nullopt to copy the
-// node. Inputs are always copied.
+// node.
 using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const NodeRewrite&)>;
 
 struct RebuildOptions {
-  NodeRewriter rewrite;                            // absent: every node is copied
+  NodeRewriter rewrite;                            // absent: every node is copied; not asked for inputs
+  NodeRewriter rewrite_input;                      // the same for inputs; it adds the input that takes their place
   std::function<DimExpr(const DimExpr&)> map_dim;  // absent: dims stay
   std::function<SymbolInfo(SymbolId)> map_symbol;  // absent: symbols stay
   // Adds the outputs to `to`; `outputs` hold values of `to`. Absent: outputs stay unchanged.

@@ -63,6 +63,10 @@ std::vector<std::vector<bool>> LoopInvariantDims(const Graph& body) {
   return stable;
 }
 
+std::map<SymbolId, std::vector<DimExpr>> SymbolsAround(const Graph& graph, NodeId id, int region) {
+  return KnownSymbols(graph, graph.node(id), *graph.node(id).regions[region].graph);
+}
+
 absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region) {
   return PropagateFacts(graph, facts, id, *graph.node(id).regions[region].graph);
 }

@@ -2,6 +2,9 @@
 #ifndef TAILOR_FUSION_PROPAGATE_FACTS_H_
 #define TAILOR_FUSION_PROPAGATE_FACTS_H_
 
+#include <map>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "analysis/shape_facts.h"
 #include "graph/graph.h"
@@ -14,6 +17,10 @@ absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts
 
 // The same for `next`, the stage that continuation node `id` calls.
 absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& next);
+
+// The symbols of region `region` of node `id` as expressions over the symbols of `graph`, where known: a region's symbol
+// is a dim size of one or more of its arguments. Dim sizes that a loop's body changes are not known.
+std::map<SymbolId, std::vector<DimExpr>> SymbolsAround(const Graph& graph, NodeId id, int region);
 
 // Per argument of a loop's body and per dim: whether the dim size is loop-invariant.
 std::vector<std::vector<bool>> LoopInvariantDims(const Graph& body);

@@ -1,7 +1,9 @@
 #include "fusion/simplify_views.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "analysis/known_values.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/node_class.h"
 #include "graph/status_macros.h"
@@ -43,11 +45,34 @@ bool IsIdentity(const ShapeFacts& facts, const Node& node, const Shape& from) {
   }
 }
 
+// A gather at one index as a slice, if the index is provably in range: a gather's is checked in its kernel.
+absl::StatusOr<std::optional<Value>> SliceInPlace(const NodeRewrite& gather, const ShapeFacts& facts,
+                                                  const DimExpr& index) {
+  const Value x = gather.operands[0];
+  Shape sizes = gather.to.type(x).shape;
+  Shape starts(sizes.size(), DimExpr(0));
+  const int64_t axis = gather.node().i64("axis");
+  if (facts.RangeOf(index).min < 0 || facts.RangeOf(sizes[axis] - index - 1).min < 0) return std::nullopt;
+  starts[axis] = index;
+  sizes[axis] = 1;
+  TAILOR_ASSIGN_OR_RETURN(const NodeId slice,
+                          gather.to.Append(OpKind::kSlice, {x}, {{"starts", starts}, {"sizes", sizes}}));
+  const Shape shape = gather.node().results[0].shape;
+  TAILOR_ASSIGN_OR_RETURN(Value row, AppendInPlace(gather, OpKind::kReshape, {Value{slice, 0}}, {{"shape", shape}}));
+  return row;
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> ComposeViews(const Graph& graph, const ShapeFacts& facts) {
+  std::optional<KnownValues> known;  // made for the first gather
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
     OpKind op = r.node().op;
+    if (op == OpKind::kGather) {
+      if (!known) known.emplace(graph, KnownValues::Source{[](int) { return std::nullopt; }, DimExpr::Symbol});
+      const std::optional<DimExpr>& index = known->of(r.node().operands[1]);
+      return index ? SliceInPlace(r, facts, *index) : std::nullopt;
+    }
     if (op != OpKind::kTranspose && op != OpKind::kReshape) return std::nullopt;
     const Node& inner = r.to.node(r.operands[0].node);
     if (inner.op != op) return std::nullopt;

@@ -1,5 +1,5 @@
-// Rewrites of views: a transpose of a transpose becomes one transpose, a reshape of a reshape one reshape; views and
-// reductions that change nothing are removed.
+// Rewrites of views: a transpose of a transpose becomes one transpose, a reshape of a reshape one reshape, a gather at
+// an index that follows from dim sizes a slice; views and reductions that change nothing are removed.
 #ifndef TAILOR_FUSION_SIMPLIFY_VIEWS_H_
 #define TAILOR_FUSION_SIMPLIFY_VIEWS_H_
 

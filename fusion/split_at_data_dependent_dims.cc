@@ -314,8 +314,8 @@ class Splitter::StageGraph {
       if (k_ > 0 && !stage_.symbols.contains(symbol)) continue;
       TAILOR_ASSIGN_OR_RETURN(renamed_[symbol], graph_.AddSymbol(from_.symbol(symbol)));
     }
-    for (const auto& [relation, lhs, rhs, what] : stage_.assumptions) {
-      TAILOR_RETURN_IF_ERROR(graph_.Assume({relation, Renamed(lhs), Renamed(rhs), what}));
+    for (const auto& [relation, lhs, rhs, what, assured] : stage_.assumptions) {
+      TAILOR_RETURN_IF_ERROR(graph_.Assume({relation, Renamed(lhs), Renamed(rhs), what, assured}));
     }
     return absl::OkStatus();
   }

@@ -7,14 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/scalar_values.h"
 
 namespace tailor {
-
-// A rank-0 constant of `dtype`.
-absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value);
-
-// `dim_size` (>= 0) as an i64[] value.
-absl::StatusOr<Value> DimSizeValue(Graph& graph, const DimExpr& dim_size);
 
 absl::StatusOr<Value> Softmax(Graph& graph, Value x, int64_t axis);
 absl::StatusOr<Value> LogSoftmax(Graph& graph, Value x, int64_t axis);

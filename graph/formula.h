@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "graph/builders.h"
 #include "graph/graph.h"
+#include "graph/scalar_values.h"
 
 namespace tailor {
 

@@ -240,7 +240,7 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what, absl
 }
 
 absl::Status Graph::Assume(Assumption assumption) {
-  const auto& [relation, lhs, rhs, what] = assumption;
+  const auto& [relation, lhs, rhs, what, assured] = assumption;
   const bool equal = relation == Assumption::Relation::kEqual;
   const absl::string_view op = equal ? "assume_equal" : "assume_at_least";
   TAILOR_RETURN_IF_ERROR(CheckDims(op, "argument", {lhs, rhs}));

@@ -97,12 +97,13 @@ struct Output {
   Value value;
 };
 
-// A relation that the caller asserts: compilation uses it, and every run checks it.
+// A relation that the caller asserts: compilation uses it, and every run checks it unless it is assured.
 struct Assumption {
   enum class Relation { kEqual, kAtLeast };
   Relation relation;
   DimExpr lhs, rhs;
-  std::string what;  // reason of the assumption, for messages; may be empty
+  std::string what;      // reason of the assumption, for messages; may be empty
+  bool assured = false;  // the compiler's own: it holds where the graph runs
 };
 
 class Graph {

@@ -106,7 +106,7 @@ class Printer {
       if (in_order && id < header.size() && facts.empty()) continue;
       entries.push_back(SymbolText(graph_.symbol(id).name) + facts);
     }
-    for (const auto& [relation, lhs, rhs, what] : graph_.assumptions()) {
+    for (const auto& [relation, lhs, rhs, what, assured] : graph_.assumptions()) {
       const absl::string_view text = relation == Assumption::Relation::kEqual ? " == " : " >= ";
       entries.push_back(absl::StrCat(graph_.DimText(lhs), text, graph_.DimText(rhs), what.empty() ? "" : " @",
                                      what.empty() ? "" : NameText(what)));

@@ -243,14 +243,22 @@ std::vector<Loop::Operand> ReadOperands(const Operands& operands) {
   return read;
 }
 
+// The number of steps, in a region whose argument 1 is y [T, B, H].
+absl::StatusOr<Value> Steps(Graph& region) { return DimSizeValue(region, region.type(Value{1, 0}).shape[0]); }
+
 // Appends one step to the body, whose carried values are t, y, h and c, and returns their new values. `outside` are the
-// operands outside of the loop.
+// operands outside of the loop. t counts up in either direction: the host counts such loops
+// (codegen/lower/counted_loop.h).
 absl::StatusOr<std::vector<Value>> Body(Loop& loop, const Layer& layer, const Operands& outside,
                                         State (*advance)(Step&)) {
   size_t next = 0;
   const auto read = [&](Value operand) { return operand.node < 0 ? operand : loop.read(next++); };
   Formula f(&loop.body());
-  const Value t = loop.carried(0), y = loop.carried(1);
+  const Value count = loop.carried(0), y = loop.carried(1);
+  TAILOR_ASSIGN_OR_RETURN(const Value steps, Steps(loop.body()));
+  const Value t = layer.options.reverse
+                      ? f.Apply(OpKind::kSub, {f.Apply(OpKind::kSub, {steps, count}), f.Scalar(count, 1)})
+                      : count;
   const State before{loop.carried(2), outside.has_c ? loop.carried(3) : Value{}};
   std::vector<Value> weights;
   for (Value v : outside.weights) weights.push_back(read(v));
@@ -267,7 +275,7 @@ absl::StatusOr<std::vector<Value>> Body(Loop& loop, const Layer& layer, const Op
   }
   Value place = f.Apply(OpKind::kReshape, {t}, {{"shape", Shape{1}}});
   Value written = f.Apply(OpKind::kScatter, {y, place, row}, {{"combiner", "set"}});
-  Value following = f.Apply(OpKind::kAdd, {t, f.Scalar(t, layer.options.reverse ? -1 : 1)});
+  Value following = f.Apply(OpKind::kAdd, {count, f.Scalar(count, 1)});
   TAILOR_RETURN_IF_ERROR(f.Finish(following).status());
   std::vector<Value> values = {following, written, after.h};
   if (outside.has_c) values.push_back(after.c);
@@ -277,24 +285,19 @@ absl::StatusOr<std::vector<Value>> Body(Loop& loop, const Layer& layer, const Op
 absl::StatusOr<RecurrenceResults> Recur(Graph& graph, const Layer& layer, Value x, Value w, Value r,
                                         State (*advance)(Step&)) {
   TAILOR_ASSIGN_OR_RETURN(const Operands operands, Prepare(graph, layer, x, w, r));
-  const DimExpr count = graph.type(x).shape[0];
-  const bool reverse = layer.options.reverse;
-  TAILOR_ASSIGN_OR_RETURN(Value steps, DimSizeValue(graph, count));
   Formula f(&graph);
-  Value first = reverse ? f.Apply(OpKind::kSub, {steps, f.Scalar(steps, 1)}) : f.Scalar(steps, 0);
+  TAILOR_ASSIGN_OR_RETURN(Value first, ScalarConstant(graph, DType::kI64, 0));
   TAILOR_ASSIGN_OR_RETURN(Value zero, ScalarConstant(graph, layer.dtype, 0));
-  Value y = f.Apply(OpKind::kBroadcast, {zero}, {{"shape", Shape{count, layer.state[0], layer.state[1]}}});
+  Value y =
+      f.Apply(OpKind::kBroadcast, {zero}, {{"shape", Shape{graph.type(x).shape[0], layer.state[0], layer.state[1]}}});
   TAILOR_RETURN_IF_ERROR(f.Finish(y).status());
 
   std::vector<Loop::Operand> carried = {{"t", first}, {"y", y}, {"h", operands.initial.h}};
   if (operands.has_c) carried.push_back({"c", operands.initial.c});
-  if (!reverse) carried.push_back({"steps", steps});
-  const Value last{static_cast<NodeId>(carried.size() - 1), 0};
   TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph, std::move(carried), ReadOperands(operands)));
   Formula condition(&loop.condition());
-  const Value t = loop.carried(0);
-  Value go_on =
-      reverse ? condition.Apply(OpKind::kGe, {t, condition.Scalar(t, 0)}) : condition.Apply(OpKind::kLt, {t, last});
+  TAILOR_ASSIGN_OR_RETURN(const Value steps, Steps(loop.condition()));
+  Value go_on = condition.Apply(OpKind::kLt, {loop.carried(0), steps});
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Body(loop, layer, operands, advance));
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));

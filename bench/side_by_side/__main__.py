@@ -1,6 +1,7 @@
 """Prints one table: every figure, its target, and other engines' figures.
 
-    ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch] [--cpu avx2]
+    ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch] [--compilers]
+                [--cpu avx2]
     ./dev bench --only models [--models NAME,NAME]    whole models, for ten minutes and more; PyTorch exports them (6 GB)
     ./dev bench --plots [FOLDER]    no table: draws latency and throughput against dims
 
@@ -32,15 +33,19 @@ def parsed(arguments):
                         help="measure only this row; may be given several times")
     parser.add_argument("--models", type=lambda text: text.split(","), default=[], metavar="NAME,NAME",
                         help="row models: only these of bench/data/models.csv")
+    parser.add_argument("--peers", type=lambda text: text.split(","), default=[], metavar="NAME,NAME",
+                        help="row papers: beside these alone (XLA, IREE, ...), and not without one mechanism each")
     parser.add_argument("--cpu", choices=cpu.NAMES, default=cpu.NAMES[0],
-                        help="avx2: Tailor compiled for x86-64-v3, oneDNN, OpenBLAS and MKL held to AVX2; onnxruntime and "
-                             "OpenVINO cannot be held on a machine with AVX-512, and are left out there")
+                        help="avx2: Tailor, IREE and TVM compiled for x86-64-v3, oneDNN, OpenBLAS, MKL and XLA held to AVX2; "
+                             "onnxruntime and OpenVINO cannot be held on a machine with AVX-512, and are left out there")
     parser.add_argument("--full", action="store_true", help="the whole lists of shapes")
     parser.add_argument("--rounds", type=int, help="turns of each engine in each case (default 2; --full, --plots: 5)")
     parser.add_argument("--threads", default="1,2", help="thread counts of rows of models")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     parser.add_argument("--torch", action="store_true", help="install PyTorch first (./dev does, 5 GB in .venv-torch)")
+    parser.add_argument("--compilers", action="store_true",
+                        help="install XLA, IREE and TVM first, for row papers (./dev does, 1.5 GB in .venv-compilers)")
     parser.add_argument("--plots", nargs="?", type=pathlib.Path, const=ROOT / "docs" / "plots", metavar="FOLDER",
                         help="measure and draw plots instead, into this folder (default docs/plots)")
     options = parser.parse_args(arguments)
@@ -70,7 +75,7 @@ def main(arguments=None):
     rows = [row for row in ROWS if not options.only or set(row.names) & set(options.only)]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads, level,
-                      options.models, [row.name for row in rows] if options.only else [])
+                      options.models, [row.name for row in rows] if options.only else [], options.peers)
         if options.plots:
             curves.plot(bench, options.plots, PLOTS_PYTHON)
             return 0

@@ -35,11 +35,11 @@ def machine():
 
 class Bench:
     """`full`: whole lists, else a part of each. `threads`: the thread counts of rows of models. `cpu`: a cpu.Cpu.
-    `named`: the models of row "models" that are asked for. `asked`: the rows that are."""
+    `named`: the models of row "models" that are asked for; `asked`: the rows; `peers`: the peers of row "papers"."""
 
-    def __init__(self, build_dir, folder, rounds, full, threads, cpu, named=(), asked=()):
+    def __init__(self, build_dir, folder, rounds, full, threads, cpu, named=(), asked=(), peers=()):
         self.build_dir, self.folder, self.rounds, self.full, self.threads = build_dir, folder, rounds, full, threads
-        self.cpu, self.named, self.asked = cpu, named, asked
+        self.cpu, self.named, self.asked, self.peers = cpu, named, asked, peers
         self.tailor = TailorBench(build_dir / "bin" / "tailor-bench", rounds)
         self.models = Models(folder, build_dir)
         self.corpus = Corpus(build_dir)

@@ -5,7 +5,8 @@ import os
 NAMES = ("host", "avx2")
 AVX2_TARGET = "x86-64-v3"
 TARGET_VARIABLE = "TAILOR_BENCH_TARGET"  # read by tailor-bench and by the processes that compile
-AVX2_PEERS = {"ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+AVX2_PEERS = {"ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+              "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 FREE_PEERS = ("onnxruntime", "openvino", "torch")  # no variable holds them to a level
 
 

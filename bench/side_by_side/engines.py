@@ -20,25 +20,44 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = BENCH.parent / "bindings" / "python"
 SAMPLES = BENCH.parent / "tools" / "export_models"  # inputs of models
 TORCH_PYTHON = BENCH.parent / ".venv-torch" / "bin" / "python"
-OPENING = 240  # seconds: AOTInductor compiles when it opens a model
+COMPILERS_PYTHON = BENCH.parent / ".venv-compilers" / "bin" / "python"
+OPENING = 240  # seconds: some peers compile when they open a model, others at the first run of a shape
 PAUSE = 0.02  # seconds before each turn, so that the other engines' threads fall asleep
 
 
 class Engine:
-    """A process. `name` is its own name, with its version. It is ended if it is not ready in OPENING seconds."""
+    """A process. `name` is its own name, with its version. It is ended if it takes more than OPENING seconds to be ready, or
+    to prepare a case."""
 
     def __init__(self, command, environment=None):
         self._process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True, env=environment)
-        limit = threading.Timer(OPENING, self._process.kill)
-        limit.start()
+        self.name, self._given_up = "opening", False
         try:
-            self.name = self._read()["ready"]
+            with self._limit():
+                self.name = self._read()["ready"]
+        except BaseException:
+            self._process.kill()
+            self.close()
+            raise
+
+    @contextlib.contextmanager
+    def _limit(self):
+        timer = threading.Timer(OPENING, self._give_up)
+        timer.start()
+        try:
+            yield
         finally:
-            limit.cancel()
+            timer.cancel()
+
+    def _give_up(self):
+        self._given_up = True
+        self._process.kill()
 
     def _read(self):
         line = self._process.stdout.readline()
+        if not line and self._given_up:
+            raise RuntimeError(f"{self.name}: given up after {OPENING} s")
         if not line:
             raise RuntimeError(f"{' '.join(self._process.args[1:])} ended with status {self._process.wait()}")
         reply = json.loads(line)
@@ -53,7 +72,8 @@ class Engine:
 
     def prepare(self, **case):
         """Prepares the case and runs it once; returns the seconds of that run."""
-        return self.ask(prepare=case)["first"]
+        with self._limit():
+            return self.ask(prepare=case)["first"]
 
     def times(self, seconds):
         """The seconds of each run, of runs for about `seconds`."""
@@ -77,7 +97,7 @@ def package_exists(kind):
 
 
 def python_engine(kind, threads, model=None, python=sys.executable):
-    """An engine of processes/: tailor, onnxruntime, openvino or torch; `model` is a file."""
+    """An engine of processes/, as serve.py lists them; `model` is a file."""
     if kind in cpu.FREE_PEERS and cpu.compile_target() != "host":
         raise NotMeasured(f"{kind} cannot be held to AVX2 on a machine with AVX-512")
     command = [python, "-m", "side_by_side.processes.serve", kind, "--threads", threads]
@@ -99,6 +119,18 @@ def torch_engine(threads, model):
     if not TORCH_PYTHON.exists():
         raise NotMeasured("PyTorch is not installed: ./dev bench --torch installs it (5 GB in .venv-torch)")
     return python_engine("torch", threads, model, TORCH_PYTHON)
+
+
+def require_compilers():
+    if not COMPILERS_PYTHON.exists():
+        raise NotMeasured("XLA, IREE and TVM are not installed: ./dev bench --compilers installs them (1.5 GB in "
+                          ".venv-compilers)")
+
+
+def compiler_engine(kind, threads, model):
+    """xla, iree or tvm."""
+    require_compilers()
+    return python_engine(kind, threads, model, COMPILERS_PYTHON)
 
 
 def program_exists(kind, build_dir):

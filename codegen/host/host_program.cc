@@ -59,7 +59,7 @@ std::string CheckText(const HostProgram& program, const ShapeCheck& check) {
   return absl::StrCat(lhs, RelationText(check.relation), DimText(program, check.rhs));
 }
 
-std::string ArgumentText(const HostProgram& program, const Call& call, size_t index) {
+std::string ValueText(const HostProgram& program, const Call& call, size_t index) {
   const CallArgument& argument = call.arguments[index];
   if (argument.count >= 0) {
     return absl::StrCat("[", BufferText(program.buffers[call.arguments[argument.count].buffer]), "]");
@@ -75,6 +75,15 @@ std::string ArgumentText(const HostProgram& program, const Call& call, size_t in
                       BufferText(program.buffers[carried.places[1]]));
 }
 
+std::string ArgumentText(const HostProgram& program, const Call& call, size_t index) {
+  for (const Counter& counter : call.counters) {
+    if (counter.argument != static_cast<int>(index)) continue;
+    return absl::StrCat(ValueText(program, call, index), " counts ", program.symbols[counter.symbol], " from ",
+                        DimText(program, call.arguments[index].shape[0]), ", then ", DimText(program, counter.next));
+  }
+  return ValueText(program, call, index);
+}
+
 std::string CallText(const HostProgram& program, const Call& call) {
   std::vector<std::string> arguments, results;
   for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(ArgumentText(program, call, i));
@@ -84,6 +93,9 @@ std::string CallText(const HostProgram& program, const Call& call) {
   }
   std::string text = absl::StrCat(call.name, "(", absl::StrJoin(arguments, ", "), ")");
   if (call.condition >= 0) absl::StrAppend(&text, " condition ", BufferText(program.buffers[call.condition]));
+  if (call.decided) {
+    absl::StrAppend(&text, call.kind == Call::Kind::kWhile ? " as long as " : " if ", DimText(program, *call.decided));
+  }
   if (!call.programs.empty()) absl::StrAppend(&text, " programs ", absl::StrJoin(call.programs, ", "));
   if (!results.empty()) absl::StrAppend(&text, " results ", absl::StrJoin(results, ", "));
   return text;

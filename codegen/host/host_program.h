@@ -59,13 +59,21 @@ struct CallArgument {
 // How a loop passes a value from iteration to iteration.
 struct CarriedValue {
   enum class Kind : uint8_t {
-    kInvariant,  // the body returns its argument; the result aliases the operand
+    kInvariant,  // the body returns its argument, or the argument is a counter; the result aliases the operand
     kInPlace,    // the body updates its argument in place
     kSwapped,    // the body writes two places alternately
   };
   Kind kind = Kind::kInvariant;
   int places[2] = {-1, -1};  // kSwapped: workspace buffers, or -1: memory that grows, for changing dim sizes
   int grown[2] = {-1, -1};   // the numbers of that memory
+};
+
+// A value that the host counts: an argument of a loop's body that is a dim size. Its value in the first iteration is the
+// argument's, in each later one `next` of the iteration before.
+struct Counter {
+  int argument = -1;
+  SymbolId symbol = -1;  // in `next` and Call::goes_on
+  DimExpr next;
 };
 
 // A call of other programs of the compilation (the regions of a control node, or the next stage), or of a custom
@@ -79,10 +87,14 @@ struct Call {
   };
   Kind kind;
   std::string name;
-  std::vector<int> programs;            // kWhile: condition, body. kIf: then, else. kContinuation: one. kCustom: none
+  // kWhile: the condition unless the host knows it, and the body. kIf: then, else. kContinuation: one. kCustom: none.
+  std::vector<int> programs;
   std::vector<CallArgument> arguments;  // kCustom: operands, then results
   std::vector<CarriedValue> carried;    // kWhile: by argument
   int condition = -1;                   // buffer of the condition (kWhile: written by the condition program)
+  // kWhile and kIf whose condition follows from dim sizes and counters: 1 or 0. Then `condition` is -1.
+  std::optional<DimExpr> decided;
+  std::vector<Counter> counters;  // of such a loop
   struct Result {
     int place = -1;  // workspace buffer, or -1: memory that grows
     int grown = -1;  // number of that memory
@@ -147,6 +159,7 @@ struct HostProgram {
   // the workspace follows the caller's.
   int own_workspace = -1;
   std::vector<CarriedValue::Kind> carried;  // loop bodies: by argument
+  std::vector<int> counters;                // loop bodies: the inputs that are counters
   int first_check = 0, first_launch = 0;    // indices among those of all programs
   // One line per item: "bind S = input 0 dim 1", "check 3: S == T", "alloc w0 = 1536*B*S live [0, 2]", "launch 0
   // k0_exp(in0, w0) dims [B*S]", "while loop(in0, w1) condition p1 body p2".

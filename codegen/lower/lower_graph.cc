@@ -181,7 +181,10 @@ class GraphLowering {
         next = {NewProgram(), stage.stages, stage.index + 1, std::move(informed), inner, std::move(names)};
         return next->number;
       }
-      TAILOR_ASSIGN_OR_RETURN(const Graph inside, PropagateFacts(rewritten, facts, id, region));
+      TAILOR_ASSIGN_OR_RETURN(Graph inside, PropagateFacts(rewritten, facts, id, region));
+      if (!inner.counted.numbers.empty()) {
+        TAILOR_ASSIGN_OR_RETURN(inside, CountedBody(inside, inner.counted));
+      }
       absl::StatusOr<int> lowered = Lower(inside, inner);
       TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels").status());
       if (lowered.ok()) {

@@ -13,6 +13,7 @@
 #include "codegen/contract/panels.h"
 #include "codegen/jobs/job_pool.h"
 #include "codegen/lower/chain_kernels.h"
+#include "codegen/lower/host_decisions.h"
 #include "codegen/lower/offered_gemm.h"
 #include "codegen/lower/alias_buffers.h"
 #include "fusion/fusion_context.h"
@@ -53,7 +54,9 @@ class ProgramLowering {
     host_.outermost = role_.outermost;
     host_.donated = role_.donated;
     host_.donated.resize(graph_.inputs().size(), false);
+    host_.counters = role_.counted.numbers;
     if (role_.own_workspace) host_.own_workspace = tables_.growable_blocks++;
+    on_host_.emplace(graph_, facts_, plan_, host_.symbols);
     NumberOutputs();
     PlaceInputs();
     PlaceOutputs();
@@ -66,7 +69,7 @@ class ProgramLowering {
       if (const auto chain = chain_of.find(g); chain != chain_of.end()) {
         if (g == chain->second->back()) TAILOR_RETURN_IF_ERROR(AddChain(*chain->second));
       } else if (plan_.groups[g].kind != GroupKind::kControl) {
-        TAILOR_RETURN_IF_ERROR(AddKernels(g));
+        if (!on_host_->IsOnHost(plan_.groups[g])) TAILOR_RETURN_IF_ERROR(AddKernels(g));
       } else if (const NodeId id = plan_.groups[g].dominant; graph_.node(id).op == OpKind::kWhile) {
         TAILOR_RETURN_IF_ERROR(AddWhile(id));
       } else if (graph_.node(id).op == OpKind::kIf) {
@@ -200,9 +203,7 @@ class ProgramLowering {
   bool IsReadLast(Value v, NodeId reader) const {
     const auto& operands = graph_.node(reader).operands;
     if (std::count(operands.begin(), operands.end(), v) != 1) return false;
-    for (const Output& output : graph_.outputs()) {
-      if (output.value == v) return false;
-    }
+    if (on_host_->IsOutput(v)) return false;
     bool found = false;  // of the groups so far, whether one is the reader's
     for (const FusionGroup& group : plan_.groups) {
       const bool reads = std::find(group.inputs.begin(), group.inputs.end(), v) != group.inputs.end();
@@ -227,12 +228,10 @@ class ProgramLowering {
   // Whether a result of loop `id` whose operand is `v` is read.
   bool HandsOn(NodeId id, Value v) const {
     const std::vector<Value>& operands = graph_.node(id).operands;
-    const auto is_result = [&](Value read) { return read.node == id && operands[read.result] == v; };
-    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
-                       [&](const Output& output) { return is_result(output.value); }) ||
-           std::any_of(plan_.groups.begin(), plan_.groups.end(), [&](const FusionGroup& group) {
-             return std::any_of(group.inputs.begin(), group.inputs.end(), is_result);
-           });
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i] == v && on_host_->IsRead({id, static_cast<int32_t>(i)})) return true;
+    }
+    return false;
   }
 
   // Groups of a chain run at the place of its last group.
@@ -435,9 +434,9 @@ class ProgramLowering {
     return argument;
   }
 
-  absl::StatusOr<int> LowerInner(NodeId id, int region, bool body, bool own_workspace,
+  absl::StatusOr<int> LowerInner(NodeId id, int region, bool own_workspace,
                                  std::vector<host::HostProgram::Output> outputs) {
-    return lower_region_(id, region, {.body = body, .own_workspace = own_workspace, .outputs = std::move(outputs)});
+    return lower_region_(id, region, {.own_workspace = own_workspace, .outputs = std::move(outputs)});
   }
 
   static std::vector<host::HostProgram::Output> SourcesOf(const std::vector<std::vector<bool>>& data_dependent) {
@@ -464,9 +463,21 @@ class ProgramLowering {
     const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node);
     const bool grows = std::any_of(data_dependent.begin(), data_dependent.end(), Any);
     host::Call call{.kind = host::Call::Kind::kWhile, .name = CallName(id)};
-    TAILOR_ASSIGN_OR_RETURN(const int condition, LowerInner(id, 0, false, grows, {host::HostProgram::Output::kCaller}));
-    TAILOR_ASSIGN_OR_RETURN(const int body, LowerInner(id, 1, true, grows, SourcesOf(data_dependent)));
-    call.programs = {condition, body};
+    ProgramRole of_body{.body = true, .own_workspace = grows, .outputs = SourcesOf(data_dependent)};
+    if (const CountedLoop* counted = on_host_->Counted(id)) {
+      call.counters = counted->counters;
+      call.decided = counted->goes_on;
+      of_body.counted.below = counted->below;
+      for (const host::Counter& counter : call.counters) of_body.counted.numbers.push_back(counter.argument);
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        of_body.counted.is_read.push_back(on_host_->IsRead({id, static_cast<int32_t>(i)}));
+      }
+    } else {
+      TAILOR_ASSIGN_OR_RETURN(const int condition, LowerInner(id, 0, grows, {host::HostProgram::Output::kCaller}));
+      call.programs.push_back(condition);
+    }
+    TAILOR_ASSIGN_OR_RETURN(const int body, lower_region_(id, 1, of_body));
+    call.programs.push_back(body);
     const std::vector<Kind> kinds = tables_.program.programs[body].carried;
     std::vector<int> places(node.operands.size(), -1);  // kInPlace
     packed_.clear();
@@ -474,7 +485,13 @@ class ProgramLowering {
       if (kinds[i] == Kind::kInPlace) places[i] = PlaceToUpdate(id, static_cast<int>(i));
     }
     for (size_t i = 0; i < node.operands.size(); ++i) {
-      host::CallArgument argument = ArgumentOf(node.operands[i]);
+      host::CallArgument argument;
+      if (on_host_->IsCounter(id, i)) {
+        if (kinds[i] == Kind::kSwapped) argument.buffer = BufferOf(node.operands[i]);
+        argument.shape = {*on_host_->ValueOf(node.operands[i])};
+      } else {
+        argument = ArgumentOf(node.operands[i]);
+      }
       if (places[i] >= 0) argument.buffer = Use(places[i]);
       call.carried.push_back({.kind = kinds[i]});
       host::CarriedValue& carried = call.carried.back();
@@ -498,7 +515,7 @@ class ProgramLowering {
       }
       call.arguments.push_back(std::move(argument));
     }
-    call.condition = AddBlock(DType::kBool, {});
+    if (!call.decided) call.condition = AddBlock(DType::kBool, {});
     AddCall(std::move(call));
     return absl::OkStatus();
   }
@@ -523,10 +540,11 @@ class ProgramLowering {
     const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node);
     host::Call call{.kind = host::Call::Kind::kIf, .name = CallName(id)};
     for (int region = 0; region < 2; ++region) {
-      TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, false, SourcesOf(data_dependent)));
+      TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, SourcesOf(data_dependent)));
       call.programs.push_back(program);
     }
-    call.condition = BufferOf(node.operands[0]);
+    call.decided = on_host_->ValueOf(node.operands[0]);
+    if (!call.decided) call.condition = BufferOf(node.operands[0]);
     for (size_t i = 1; i < node.operands.size(); ++i) call.arguments.push_back(ArgumentOf(node.operands[i]));
     for (size_t r = 0; r < node.results.size(); ++r) {
       const TensorType& type = node.results[r];
@@ -609,6 +627,7 @@ class ProgramLowering {
   std::map<int, int> packed_;               // by number
   std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may alias
   std::set<int> data_dependent_;            // results with data-dependent dims
+  std::optional<HostDecisions> on_host_;
   int workspace_blocks_ = 0;
 };
 

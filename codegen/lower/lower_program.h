@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "codegen/lower/constant_table.h"
+#include "codegen/lower/counted_loop.h"
 #include "codegen/lower/lower_group.h"
 #include "codegen/lower/lowered_program.h"
 
@@ -40,6 +41,7 @@ struct ProgramRole {
   // By input: whether its dims are those of its type for sure, so that the program does not check them. Missing: false.
   // Results of loops and branches have dims that only the call tells.
   std::vector<bool> known_shapes;
+  CountedArguments counted;  // loop bodies
 };
 
 // Lowers region `region` of node `id`, or the next stage if `id` is a continuation; it may defer the work. Returns the

@@ -22,7 +22,7 @@ CudaGraph::CudaGraph(const CudaProgram& program)
       kernel_parameters_(driver_, program.variant().device_kernels) {}
 
 bool CudaGraph::Add(int32_t kernel, const int64_t* args, const LaunchGrid& grid) {
-  if (count_ == nodes_.size()) return false;
+  if (count_ == nodes_.size() && !Grow()) return false;
   Node& node = nodes_[count_];
   int64_t* slots = SlotsOf(count_++);
   const size_t bytes = program_.kernel(kernel).described->parameters * sizeof(int64_t);
@@ -31,6 +31,13 @@ bool CudaGraph::Add(int32_t kernel, const int64_t* args, const LaunchGrid& grid)
   node.grid = grid;
   node.stale = true;
   std::memcpy(slots, args, bytes);
+  return true;
+}
+
+bool CudaGraph::Grow() {
+  if (nodes_.size() >= kMostNodes) return false;
+  nodes_.resize(std::min(kMostNodes, 2 * nodes_.size()));
+  slots_.resize(nodes_.size() * most_parameters_);
   return true;
 }
 

@@ -1,8 +1,8 @@
-// CudaGraph: the launches of a run as one CUDA graph, a chain of kernel nodes in launch order. The first run creates
-// it. A later run patches the nodes whose function, grid or parameters changed, and launches the whole by one call;
-// nodes beyond the run's launches are disabled. The graph is created again for a run with more launches than nodes, or
-// one that changes a node between cooperative and ordinary, which no driver can patch. Used by one thread at a time,
-// with the device's context current.
+// CudaGraph: the launches of a run, or a part of them, as one CUDA graph, a chain of kernel nodes in launch order. The
+// first run creates it. A later run patches the nodes whose function, grid or parameters changed, and launches the
+// whole by one call; nodes beyond the run's launches are disabled. The graph is created again for a run with more
+// launches than nodes, or one that changes a node between cooperative and ordinary, which no driver can patch. Used by
+// one thread at a time, with the device's context current.
 #ifndef TAILOR_EXEC_CUDA_GRAPH_H_
 #define TAILOR_EXEC_CUDA_GRAPH_H_
 
@@ -19,7 +19,7 @@ namespace tailor {
 
 class CudaGraph {
  public:
-  // For runs of at most Variant::launches launches. Requires a driver with graphs. `program` outlives the graph.
+  // Requires a driver with graphs. `program` outlives the graph.
   explicit CudaGraph(const CudaProgram& program);
   CudaGraph(const CudaGraph&) = delete;
   // Graph launches in progress continue.
@@ -27,7 +27,8 @@ class CudaGraph {
 
   // Begins a run without launches.
   void Begin() { count_ = 0; }
-  // Adds the run's next launch. `args` is copied. False if the run has more launches than the program.
+  // Adds the run's next launch. `args` is copied. False if the graph is full: a loop launches its kernels again and
+  // again, so that a run may have more launches than fit.
   bool Add(int32_t kernel, const int64_t* args, const LaunchGrid& grid);
   // Launches all kernels added since Begin. On failure none is launched, and the next run creates the graph again.
   CudaCall Launch(cuda::Stream stream);
@@ -43,6 +44,10 @@ class CudaGraph {
     LaunchGrid grid = {};
   };
 
+  // A graph with so many nodes is made in about a millisecond. It has at least one node for each launch of the program.
+  static constexpr size_t kMostNodes = 1024;
+
+  bool Grow();
   int64_t* SlotsOf(size_t node) { return &slots_[node * most_parameters_]; }
   // Valid until the next call.
   CudaCall ReadParams(size_t node, cuda::KernelNodeParams* params);

@@ -183,7 +183,7 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
     return Note({cuda::kInvalidValue, "cuLaunchKernel", number, grid});
   if (!graphs_.empty()) {
     return graphs_[graph_]->Add(number, args, grid) ||
-           Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
+           (LaunchGathered() && graphs_[graph_]->Add(number, args, grid));
   }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),

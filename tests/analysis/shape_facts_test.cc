@@ -205,6 +205,23 @@ graph @g(%x: f32[S], %y: f32[8]) {
             "add %2 (\"a\"): dim 0 of lhs (S) is {lhs}, but dim 0 of rhs is {rhs}, which do not broadcast");
 }
 
+TEST(ShapeFacts, WhatIsAssuredIsAFactWithoutACheck) {
+  Graph graph;
+  const DimExpr n = DimExpr::Symbol(*graph.AddSymbol({.name = "N"})),
+                m = DimExpr::Symbol(*graph.AddSymbol({.name = "M"}));
+  ASSERT_TRUE(graph.AddInput("x", DType::kF32, {n, m}).ok());
+  const auto checks = [&] { return ShapeFacts::Collect(graph)->checks().size(); };
+  const size_t before = checks();
+  Assumption larger{Assumption::Relation::kAtLeast, m, n + 1, "a loop's condition"};
+  larger.assured = true;
+  ASSERT_TRUE(graph.Assume(larger).ok());
+  EXPECT_EQ(checks(), before);
+  EXPECT_EQ(ShapeFacts::Collect(graph)->RangeOf(m - n - 1).min, 0);
+  Graph checked = graph;
+  ASSERT_TRUE(checked.Assume({Assumption::Relation::kAtLeast, n, 3, ""}).ok());
+  EXPECT_EQ(ShapeFacts::Collect(checked)->checks().size(), before + 1);
+}
+
 TEST(ShapeFacts, AnAssumedBoundPicksTheSideOfAMax) {
   ParsedFacts f(R"(
 graph @g(%x: f32[H], %y: f32[max(0, floordiv(H + 1, 2) - 1) + 1]) where H + 2 >= 3 @"stem" {

@@ -1,7 +1,9 @@
 """Engines: the protocol, the operands that all of them get, and engines that disagree."""
 import pathlib
+import tempfile
 import types
 import unittest
+from unittest import mock
 
 import numpy
 
@@ -9,6 +11,7 @@ from side_by_side import engines
 from side_by_side.figures import NotMeasured
 from side_by_side.processes import serve
 from side_by_side.processes.operands import numbers
+from side_by_side.small_graphs import SMALL_GRAPHS
 
 
 def stub(name, *result):
@@ -46,6 +49,32 @@ class EnginesTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "Tailor: KeyError: 'n'"):
             engine.prepare(op="dot", m=1, k=1)
         self.assertGreaterEqual(engine.prepare(op="exp", rows=1, columns=1), 0)
+
+    def test_a_model_that_cannot_be_opened_is_reported(self):
+        with self.assertRaisesRegex(RuntimeError, "opening: .*nowhere.tlr"):
+            engines.python_engine("tailor", 1, "/nowhere.tlr")
+
+    def test_engines_that_take_too_long_are_given_up(self):
+        with mock.patch.object(engines, "OPENING", 0.01), self.assertRaisesRegex(RuntimeError, "opening: given up after 0.01 s"):
+            engines.python_engine("tailor", 1)
+
+    def test_compilers_that_are_not_installed_are_no_peers(self):
+        with mock.patch.object(engines, "COMPILERS_PYTHON", pathlib.Path("/nowhere")):
+            with self.assertRaisesRegex(NotMeasured, "./dev bench --compilers installs them"):
+                engines.compiler_engine("xla", 1, "model.onnx")
+
+    @unittest.skipUnless(engines.COMPILERS_PYTHON.exists(), "./dev bench --compilers installs them")
+    def test_compilers_agree(self):
+        graph = SMALL_GRAPHS["attention of short sentences"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "small.onnx"
+            graph.save(path)
+            with engines.all_open(*(lambda kind=kind: engines.compiler_engine(kind, 1, path)
+                                    for kind in ("xla", "iree", "tvm"))) as opened:
+                for sizes in (graph.sizes, graph.new):
+                    for engine in opened:
+                        engine.prepare(inputs=graph.entry()["inputs"], sizes=sizes)
+                    engines.require_agreement(opened, 1e-5, "attention")
 
     def test_a_program_that_is_not_built_is_no_peer(self):
         with self.assertRaisesRegex(NotMeasured, "peer-onednn is not built"):

@@ -38,6 +38,13 @@ class FiguresTest(unittest.TestCase):
         self.assertFalse(figures["over OpenVINO, worst: slow"].met)
         self.assertEqual(figures["over onnxruntime, 1 workloads, geometric mean"].value, 2)
 
+    def test_compilers_are_peers_of_which_xla_has_a_bar(self):
+        figures = self.figures([measured("a", 1.0, {"XLA": 1.2, "IREE": 3.0, "TVM": 200.0})])
+        self.assertFalse(figures["over XLA, 1 workloads, geometric mean"].met)
+        self.assertIsNone(figures["over IREE, 1 workloads, geometric mean"].met)
+        self.assertIsNone(figures["over TVM, 1 workloads, geometric mean"].met)
+        self.assertTrue(figures["over XLA, worst: a"].met)
+
     def test_kernels_fixed_shapes_and_new_shapes(self):
         figures = self.figures([FAST, SLOW])
         self.assertAlmostEqual(figures["kernels over those of eager PyTorch, geometric mean"].value, 0.5)

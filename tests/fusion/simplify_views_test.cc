@@ -26,6 +26,35 @@ graph @g(%x: f32[A, B, C], %y: f32[M, 6]) {
 )");
 }
 
+// %last is the number of rows less one: in range. %beyond may not be, and a gather's index is checked in its kernel.
+TEST(ComposeViews, GathersAtDimSizesAreSlices) {
+  EXPECT_EQ(TextAfter(ComposeViews, R"(
+graph @g(%x: f32[A, B]) where A in [1, 64], B {
+  %positions = iota {shape = [A], axis = 0, dtype = i64}
+  %last = slice %positions {starts = [A - 1], sizes = [1]}
+  %one = constant 1 : i64[]
+  %beyond = add %last, %one
+  %y = gather %x, %last {axis = 0}
+  %z = gather %x, %beyond {axis = 0}
+  %minus = constant -1 : i64[]
+  %w = gather %x, %minus {axis = 1}
+  return %y, %z, %w
+})"),
+            R"(graph @g(%x: f32[A, B]) where A in [1, 64], B {
+  %positions = iota {shape = [A], axis = 0, dtype = i64} : i64[A]
+  %last = slice %positions {starts = [A - 1], sizes = [1]} : i64[1]
+  %one = constant 1 : i64[]
+  %beyond = add %last, %one : i64[1]
+  %4 = slice %x {starts = [A - 1, 0], sizes = [1, B]} : f32[1, B]
+  %y = reshape %4 {shape = [1, B]} : f32[1, B]
+  %z = gather %x, %beyond : f32[1, B]
+  %minus = constant -1 : i64[]
+  %w = gather %x, %minus {axis = 1} : f32[A]
+  return %y, %z, %w
+}
+)");
+}
+
 TEST(RemoveIdentityViews, OfEveryKind) {
   EXPECT_EQ(TextAfter(RemoveIdentityViews, R"(
 graph @g(%x: f32[N, 4]) {

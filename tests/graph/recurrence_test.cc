@@ -286,7 +286,7 @@ TEST(Recurrence, IsOneLoopOverTheSteps) {
   EXPECT_EQ(parts, (std::vector<const char*>{data, data + 4 * 2 * sizeof(float)}));
   const std::string text = body.ToText();
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "graph @body(%t: i64[], %y: f32[T, B, 2], %h: f32[B, 2], %steps: i64[], %xw: f32[T, B, 6]) "
+            "graph @body(%t: i64[], %y: f32[T, B, 2], %h: f32[B, 2], %xw: f32[T, B, 6]) "
             "where T in [1, 9] {");
 }
 

@@ -118,6 +118,24 @@ class DeviceTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.Error, "options.cuda_graph: the program reads results back"):
             reads_back.session(cuda_graph=True)
 
+    def test_loops_that_the_host_counts_may_be_graphs(self):
+        graph = tailor.Graph("steps")
+        x = graph.input("x", "f32", ["T", "B", 2])
+        identity = graph.constant(np.eye(2, dtype=np.float32))
+        for name, reverse in (("forward", False), ("backward", True)):
+            graph.output(name, graph.rnn(x, identity, identity, reverse=reverse)[0])
+        executable = graph.compile("simt", device="cuda")
+        self.assertFalse(executable.plan((3, 1, 2)).reads_back)
+        session = executable.session(cuda_graph=True)
+        for steps in (3, 0, 700, 5):  # 700: more launches than one graph holds
+            values = np.linspace(-1, 1, steps * 6, dtype=np.float32).reshape(steps, 3, 2)
+            for got, order in zip(session.run(values), (1, -1)):
+                state, want = np.zeros((3, 2), np.float32), []
+                for row in values[::order]:
+                    state = np.tanh(row + state)
+                    want.append(state)
+                np.testing.assert_allclose(got, np.array(want[::order]).reshape(values.shape), rtol=1e-5, atol=1e-6)
+
     def test_runs_in_flight_are_polled_and_ordered_by_events(self):
         self.current()
         event, other = ctypes.c_void_p(), ctypes.c_void_p()

@@ -1,5 +1,6 @@
 // Ops of GraphMaker that have regions, or that bind a symbol during a run.
 #include "absl/strings/str_cat.h"
+#include "graph/scalar_values.h"
 #include "tests/support/random_graph_maker.h"
 #include "tests/support/reference_symbols.h"
 
@@ -100,9 +101,10 @@ Region GraphMaker::RegionReturning(std::vector<Value> results) {
   return {std::make_shared<const Graph>(std::move(graph_))};
 }
 
-// The dim size as an i64 scalar.
+// The dim size as an i64 scalar, which the host knows or does not.
 Value GraphMaker::DimSizeOf(const DimExpr& dim) {
   if (dim.constant()) return Scalar(DType::kI64, static_cast<double>(*dim.constant()));
+  if (Percent(50)) return *DimSizeValue(graph_, dim);
   const Value ones = *Append(OpKind::kBroadcast, {Scalar(DType::kI64, 1)}, {{"shape", Shape{dim}}});
   return *Append(OpKind::kReduceSum, {ones}, {{"axes", std::vector<int64_t>{0}}});
 }

@@ -66,7 +66,7 @@ bool IsOfKind(const Graph& graph, ShapeKind kind, const std::vector<int64_t>& sy
 
 // Symbols that an assumed equality gives as an expression of the others.
 void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
-  for (const auto& [relation, a, b, what] : graph.assumptions()) {
+  for (const auto& [relation, a, b, what, assured] : graph.assumptions()) {
     if (relation != Assumption::Relation::kEqual) continue;
     const auto symbol = a.symbol() ? a.symbol() : b.symbol();
     const auto value = reference::EvaluateDim(a.symbol() ? b : a, *symbols);

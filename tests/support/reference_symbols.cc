@@ -37,7 +37,7 @@ absl::Status Solve(const Graph& graph, const std::vector<Dims>& inputs, bool lon
 
 // Symbols that an assumed equality gives as an expression of others.
 void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
-  for (const auto& [relation, a, b, what] : graph.assumptions()) {
+  for (const auto& [relation, a, b, what, assured] : graph.assumptions()) {
     if (relation != Assumption::Relation::kEqual) continue;
     for (const auto& [lone, other] : {std::pair(a, b), std::pair(b, a)}) {
       const auto symbol = lone.symbol();
@@ -134,7 +134,7 @@ absl::Status CheckSymbols(const Graph& graph, const std::vector<int64_t>& symbol
       return Refused(info.name, " is ", symbols[i]);
     }
   }
-  for (const auto& [relation, a, b, what] : graph.assumptions()) {
+  for (const auto& [relation, a, b, what, assured] : graph.assumptions()) {
     const auto lhs = EvaluateDim(a, symbols), rhs = EvaluateDim(b, symbols);
     if (absl::IsNotFound(lhs.status()) || absl::IsNotFound(rhs.status())) continue;
     TAILOR_RETURN_IF_ERROR(lhs.status());

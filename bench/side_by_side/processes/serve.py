@@ -14,19 +14,26 @@
 A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"inputs": [...], "sizes":
 {...}, "fixed": {...}} as manifest.json of tools/export_models describes them, {"node": NAME} of nodes.py, or an op with
 its dim sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of
-the process on the last CPU, else elapsed times.
+the process on the last CPU, that of a first run with the compilers it called, else elapsed times.
 """
 import argparse
 import importlib
 import json
 import os
+import resource
 import sys
 import time
 
 import numpy
 
 LEAST_RUNS = 3
-KINDS = ("tailor", "onnxruntime", "openvino", "torch", "catalog")
+KINDS = ("tailor", "onnxruntime", "openvino", "torch", "catalog", "xla", "iree", "tvm")
+
+
+def cpu_time_with_children():
+    """Children count once they have ended: compilers."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def time_run(run, clock):
@@ -59,16 +66,21 @@ def save(results, path):
     return [array.size for array in arrays]
 
 
-class Server:
-    """`opened`: the seconds in which the engine was made."""
+def failure(error):
+    return {"error": f"{type(error).__name__}: {error}"}
 
-    def __init__(self, engine, clock, opened=0.0):
+
+class Server:
+    """`opened`: the seconds in which the engine was made; `first_clock`: of first runs, which may compile."""
+
+    def __init__(self, engine, clock, opened=0.0, first_clock=None):
         self._engine, self._clock, self._opened, self._run = engine, clock, opened, None
+        self._first_clock = first_clock or clock
 
     def answer(self, request):
         if "prepare" in request:
             self._run = self._engine.prepare(request["prepare"])
-            return {"first": time_run(self._run, self._clock)}
+            return {"first": time_run(self._run, self._first_clock)}
         if "time" in request:
             return {"times": time_runs(self._run, request["time"], self._clock)}
         if "save" in request:
@@ -80,15 +92,15 @@ class Server:
         return self._engine.answer(request)
 
 
-def speak(name, server):
+def speak(name, server, replies=sys.stdout):
     """Says that the engine `name` is ready, and answers requests until the input ends."""
-    print(json.dumps({"ready": name}), flush=True)
+    print(json.dumps({"ready": name}), file=replies, flush=True)
     for line in sys.stdin:
         try:
             reply = server.answer(json.loads(line))
         except Exception as error:  # noqa: BLE001 - reported to the client
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), flush=True)
+            reply = failure(error)
+        print(json.dumps(reply), file=replies, flush=True)
 
 
 def main():
@@ -97,15 +109,22 @@ def main():
     arguments.add_argument("--threads", type=int, required=True)
     arguments.add_argument("--model")
     options = arguments.parse_args()
-    clock = time.perf_counter
+    clock = first_clock = time.perf_counter
     if options.threads == 1:  # CPU time excludes other processes, and includes helper threads of the engine
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        clock = time.process_time
-    module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
-    begin = time.perf_counter()
-    engine = module.Engine(options.model, options.threads)
-    speak(engine.name, Server(engine, clock, time.perf_counter() - begin))
+        clock, first_clock = time.process_time, cpu_time_with_children
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no reply
+    try:
+        module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
+        begin = time.perf_counter()
+        engine = module.Engine(options.model, options.threads)
+    except Exception as error:  # noqa: BLE001 - reported to the client
+        print(json.dumps(failure(error)), file=replies, flush=True)
+        return 1
+    speak(engine.name, Server(engine, clock, time.perf_counter() - begin, first_clock), replies)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

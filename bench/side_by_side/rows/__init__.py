@@ -26,7 +26,7 @@ ROWS = [
     Row("encoder", "the sentence encoder at fixed shapes against onnxruntime: speed-up", encoders.fixed_shapes),
     Row("images", "ResNets at images of random sizes against onnxruntime and OpenVINO: speed-up", images.random_sizes),
     Row("models", "whole models against the better of onnxruntime and OpenVINO: speed-up", models.whole_models),
-    Row("papers", "the papers' workloads against PyTorch, onnxruntime and OpenVINO, and without each mechanism: speed-up",
+    Row("papers", "the papers' workloads against PyTorch, other runtimes and compilers, and without each mechanism: speed-up",
         papers.workloads),
     Row("mikpoly", "f32 matmuls of MikPoly's ranges, one thread, against the best of OpenBLAS, oneDNN and MKL: speed-up",
         mikpoly.drawn),

@@ -1,8 +1,11 @@
-"""The papers' workloads: Tailor against PyTorch, onnxruntime and OpenVINO, and without one mechanism each.
+"""The papers' workloads: Tailor against PyTorch, onnxruntime, OpenVINO, XLA, IREE and TVM, and without one mechanism each.
 
 bench/data/papers.csv lists models, small_graphs.py graphs for one mechanism each, which PyTorch does not run here. Tailor's
 artifact has every dim symbolic that the model leaves open; "fixed" is the same model compiled for the timed shape. Peers take
 turns with Tailor, and so does Tailor with each of its own variants. One thread.
+
+Some peers compile at the first run of a shape: torch.compile where it must again, XLA always, IREE and TVM where they cannot
+compile the model with its symbols. TVM is not tuned: a run of BERT takes 20 seconds.
 """
 import dataclasses
 import pathlib
@@ -32,8 +35,10 @@ VARIANTS = {
     "fixed": {},
 }
 PEERS = {"eager": ("catalog", "eager"), "compiled": ("catalog", "compiled"), "AOTInductor": ("catalog", "aot"),
-         "onnxruntime": ("onnxruntime", None), "OpenVINO": ("openvino", None)}
-MEANS = {"eager": 1.5, "compiled": 1.3, "onnxruntime": 1.3}
+         "onnxruntime": ("onnxruntime", None), "OpenVINO": ("openvino", None),
+         "XLA": ("compilers", "xla"), "IREE": ("compilers", "iree"), "TVM": ("compilers", "tvm")}
+COMPILED_IN_FIRST_RUN = ("compiled", "XLA", "IREE", "TVM")
+MEANS = {"eager": 1.5, "compiled": 1.3, "onnxruntime": 1.3, "XLA": 1.3}
 FIXED_SPEED, LAUNCHES, NEW_SHAPE = AtLeast(0.97), AtMost(0.5), AtMost(1.1)
 
 
@@ -83,7 +88,9 @@ class Measured:
 
 def workloads(bench):
     if not bench.full and "papers" not in bench.asked:
-        raise NotMeasured("twenty minutes and PyTorch: ./dev bench --only papers")
+        raise NotMeasured("twenty minutes or more, and PyTorch: ./dev bench --only papers")
+    if unknown := set(bench.peers) - set(PEERS):
+        raise NotMeasured(f"no peer is named {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     results, missing = [], []
     for name, prepare in listed(bench):
         try:
@@ -93,7 +100,11 @@ def workloads(bench):
         except Exception as error:  # noqa: BLE001 - the other workloads are still measured
             missing.append(Figure(f"papers: {name}", reason=failure(error)))
     if results:
-        bench.tables += [run_table(results), gain_table(results)]
+        bench.tables += [run_table(results)] + ([] if bench.peers else [gain_table(results)])
+    try:
+        engines.require_compilers()
+    except NotMeasured as reason:
+        missing.append(Figure("over XLA, IREE and TVM", reason=f"not measured: {reason}"))
     return figures(results) + missing
 
 
@@ -134,7 +145,7 @@ def measured(bench, work):
         bench.progress(f"{work.name} at {work.shape}, beside peers")
         sides = beside_peers(bench, work, artifact, seconds)
         gains = {}
-        for name, options in VARIANTS.items():
+        for name, options in {} if bench.peers else VARIANTS.items():
             bench.progress(f"{work.name} without {name}" if name != "fixed" else f"{work.name} for its shape")
             dims = {"dims": corpus.fixed_dims(work.path, work.entry, work.timed)} if name == "fixed" else {}
             compile_once(work.path, variant, {**base, **options, **dims})
@@ -142,13 +153,16 @@ def measured(bench, work):
     return Measured(work.name, work.shape, sides, gains)
 
 
-def openers(work, artifact):
-    """{name: function that opens the engine}; PyTorch only for models of the catalog."""
+def openers(bench, work, artifact):
+    """{name: function that opens the engine}, of those asked for; PyTorch only for models of the catalog."""
     def opener(kind, mode):
         if kind == "catalog":
             return lambda: engines.python_engine(kind, 1, f"{mode}:{work.catalog}", corpus.EXPORTERS_PYTHON)
+        if kind == "compilers":
+            return lambda: engines.compiler_engine(mode, 1, work.path)
         return lambda: engines.python_engine(kind, 1, work.path)
-    peers = {name: opener(kind, mode) for name, (kind, mode) in PEERS.items() if kind != "catalog" or work.catalog}
+    peers = {name: opener(kind, mode) for name, (kind, mode) in PEERS.items()
+             if (kind != "catalog" or work.catalog) and (not bench.peers or name in bench.peers)}
     return {"Tailor": lambda: engines.python_engine("tailor", 1, artifact), **peers}
 
 
@@ -156,7 +170,7 @@ def beside_peers(bench, work, artifact, seconds):
     opened, sides = {}, {}
     case, new = work.case(work.timed), work.case(work.new)
     try:
-        for name, opener in openers(work, artifact).items():
+        for name, opener in openers(bench, work, artifact).items():
             try:
                 engine = opened[name] = opener()
                 first = engine.prepare(**case)
@@ -165,12 +179,13 @@ def beside_peers(bench, work, artifact, seconds):
             except (NotMeasured, RuntimeError, ValueError) as reason:
                 if name == "Tailor":
                     raise
-                bench.note(f"papers: {work.name} without {name}: {str(reason)[:200]}")
+                where = "" if isinstance(reason, NotMeasured) else f"{work.name} "
+                bench.note(f"papers: {where}without {name}: {str(reason)[:200]}")
                 if name in opened:
                     opened.pop(name).close()
                 continue
             own = engine.ask(opened=True)["seconds"]
-            sides[name] = Side([], seconds if name == "Tailor" else own + (first if name == "compiled" else 0),
+            sides[name] = Side([], seconds if name == "Tailor" else own + (first if name in COMPILED_IN_FIRST_RUN else 0),
                                launches(engine, name), None)
         for name, times in zip(opened, engines.times_of_turns(list(opened.values()), bench.rounds, SECONDS)):
             sides[name].times = times
@@ -216,13 +231,14 @@ def figures(results):
         bar = AtLeast(MEANS[peer]) if peer in MEANS else None
         out += [Figure(f"over {peer}, {len(ratios)} workloads, geometric mean", mean, "x", bar, peer, ratio=mean),
                 Figure(f"over {peer}, worst: {worst}", ratios[worst], "x", AtLeast(1.0), peer, ratio=ratios[worst])]
-    if results:
+    if any(each.gains for each in results):
         out.append(Figure("speed of one build for all shapes over that of one for the shape, geometric mean",
                           geomean(statistics.median(each.gains["fixed"]) for each in results), "x", FIXED_SPEED))
-        counted = [each for each in results if "eager" in each.sides]
-        if counted:
-            out.append(Figure("kernels over those of eager PyTorch, geometric mean", geomean(
-                each.sides["Tailor"].launches / each.sides["eager"].launches for each in counted), "x", LAUNCHES))
+    counted = [each for each in results if "eager" in each.sides]
+    if counted:
+        out.append(Figure("kernels over those of eager PyTorch, geometric mean", geomean(
+            each.sides["Tailor"].launches / each.sides["eager"].launches for each in counted), "x", LAUNCHES))
+    if results:
         worst = max(results, key=lambda each: each.sides["Tailor"].new_shape)
         out.append(Figure(f"first run at a new shape over later ones, worst: {worst.name}", worst.sides["Tailor"].new_shape, "x",
                           NEW_SHAPE))

@@ -1,6 +1,9 @@
 #include "codegen/host/emit/emit_calls.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "codegen/host/emit/counters.h"
 
 namespace tailor::host {
 namespace {
@@ -67,12 +70,17 @@ class CallEmitter {
         shape_cache_(shape_cache),
         arguments_(Word(words_.arguments)),
         results_(Word(words_.results)),
-        condition_(Word(words_.condition)) {}
+        condition_(Word(call_.decided ? words_.arguments : words_.condition)) {}
 
   void LayOut(HostShapes& shapes, llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner) {
     const auto put = [&](int buffer, llvm::Value* block, int entry) {
       if (buffer < 0 || AtRun(unit_.program.buffers[buffer].place)) return;
       f_.Store(place_of(unit_.program.buffers[buffer]), block, TensorByte(entry, offsetof(TensorArg, data)));
+    };
+    // Lets entry `entry` of `block` point to the dim sizes in `sizes`.
+    const auto put_dim_sizes = [&](size_t entry, llvm::Value* block, llvm::Value* sizes) {
+      f_.Store(f_.Address(sizes, DimSizesByte(call_.arguments, entry)), block,
+               TensorByte(static_cast<int>(entry), offsetof(TensorArg, dims)));
     };
     for (size_t i = 0; i < call_.arguments.size(); ++i) {
       put(call_.arguments[i].buffer, arguments_, static_cast<int>(i));
@@ -80,10 +88,15 @@ class CallEmitter {
       for (int place = 0; place < 2; ++place) {
         llvm::Value* block = Word(words_.places[place]);
         put(call_.carried[i].places[place], block, static_cast<int>(i));
-        llvm::Value* dim_sizes_in = call_.carried[i].grown[place] >= 0 ? block : arguments_;
-        f_.Store(f_.Address(dim_sizes_in, DimSizesByte(call_.arguments, i)), block,
-                 TensorByte(static_cast<int>(i), offsetof(TensorArg, dims)));
+        if (call_.carried[i].grown[place] >= 0) {
+          put_dim_sizes(i, block, block);
+        } else {
+          put_dim_sizes(i, block, arguments_);
+        }
       }
+    }
+    for (const Counter& counter : call_.counters) {
+      for (int place : words_.places) put_dim_sizes(counter.argument, Word(place), Word(place));
     }
     put(call_.condition, condition_, 0);
     if (call_.kind == Call::Kind::kIf) {
@@ -129,7 +142,7 @@ class CallEmitter {
  private:
   llvm::Value* Word(int word) { return f_.Address(shape_cache_, ShapeCacheByte(word)); }
 
-  void CallProgram(int which, llvm::Value* in, llvm::Value* out) {
+  void CallProgram(size_t which, llvm::Value* in, llvm::Value* out) {
     llvm::Function* run = CalledFunction(unit_, "run", call_.programs[which]);
     f_.ReturnIfFailed(f_.b.CreateCall(run, {f_.api(), f_.context(), in, out}));
   }
@@ -155,12 +168,13 @@ class CallEmitter {
   void RunWhile() {
     llvm::Value* places[] = {Word(words_.places[0]), Word(words_.places[1])};
     for (size_t i = 0; i < call_.carried.size(); ++i) {
-      if (call_.carried[i].kind == Kind::kSwapped) continue;
+      if (call_.carried[i].kind == Kind::kSwapped || IsCounter(i)) continue;
       for (llvm::Value* place : places) CopyEntry(f_, arguments_, place, static_cast<int>(i));
     }
     llvm::Value* last = f_.While(
         arguments_,
         [&](llvm::Value* state) {
+          if (call_.decided) return IsDecided(DimsAt(state));
           CallProgram(0, state, condition_);
           return IsTrue(f_.LoadPtr(condition_, offsetof(TensorArg, data)));
         },
@@ -173,7 +187,11 @@ class CallEmitter {
             f_.Store(f_.b.CreateSelect(second, Number(f_, grown[1]), Number(f_, grown[0])), next,
                      TensorByte(static_cast<int>(i), offsetof(TensorArg, data)));
           }
-          CallProgram(1, state, next);
+          DimEmitter dims = DimsAt(state);
+          for (const Counter& counter : call_.counters) {
+            f_.Store(dims.Emit(counter.next).value, next, DimSizesByte(call_.arguments, counter.argument));
+          }
+          CallProgram(call_.programs.size() - 1, state, next);
           if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, shape_cache_);
           EmitPoll(f_, kBetweenLaunches);
           return next;
@@ -183,17 +201,41 @@ class CallEmitter {
     }
   }
 
+  bool IsCounter(size_t argument) const {
+    return std::any_of(call_.counters.begin(), call_.counters.end(),
+                       [&](const Counter& counter) { return counter.argument == static_cast<int>(argument); });
+  }
+
+  // Emits expressions over the program's symbols and the loop's counters, whose values are dim sizes in block `state`.
+  DimEmitter DimsAt(llvm::Value* state) {
+    DimEmitter dims = DimsOfRun(f_, unit_, shape_cache_);
+    for (const Counter& counter : call_.counters) {
+      llvm::Value* value = f_.LoadI64(state, DimSizesByte(call_.arguments, counter.argument), "counter");
+      dims.SetSymbol(counter.symbol, {value, 0, INT64_MAX});
+    }
+    return dims;
+  }
+
+  llvm::Value* IsDecided(DimEmitter dims) {
+    return f_.b.CreateICmpNE(dims.Emit(*call_.decided).value, f_.b.getInt64(0), "decided");
+  }
+
+  // The condition of a branch.
+  llvm::Value* Takes(llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
+    if (call_.decided) return IsDecided(DimsOfRun(f_, unit_, shape_cache_));
+    const HostBuffer& condition = unit_.program.buffers[call_.condition];
+    return IsTrue(AtRun(condition.place) ? data_of(condition)
+                                         : f_.LoadPtr(condition_, offsetof(TensorArg, data), "data"));
+  }
+
   void RunIf(llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
     for (size_t r = 0; r < call_.results.size(); ++r) {
       if (call_.results[r].grown < 0) continue;
       f_.Store(Number(f_, call_.results[r].grown), results_,
                TensorByte(static_cast<int>(r), offsetof(TensorArg, data)));
     }
-    const HostBuffer& condition = unit_.program.buffers[call_.condition];
-    llvm::Value* data =
-        AtRun(condition.place) ? data_of(condition) : f_.LoadPtr(condition_, offsetof(TensorArg, data), "data");
     f_.IfElse(
-        IsTrue(data), [&] { CallProgram(0, arguments_, results_); }, [&] { CallProgram(1, arguments_, results_); });
+        Takes(data_of), [&] { CallProgram(0, arguments_, results_); }, [&] { CallProgram(1, arguments_, results_); });
   }
 
   void RunContinuation() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/host/emit/counters.h"
 #include "codegen/host/emit/emit_calls.h"
 #include "codegen/host/emit/emit_first_fit.h"
 #include "codegen/host/emit/emit_gemms.h"
@@ -132,11 +133,23 @@ class RunEmitter {
     }
   }
 
+  void BindCounted(const Launch& launch, int arguments) {
+    const std::vector<int> counted = CountedDims(unit_.shape_cache.counters, launch);
+    if (counted.empty()) return;
+    DimEmitter dims = DimsOfRun(f_, unit_, shape_cache_);
+    const KernelSignature signature = unit_.kernels[launch.kernel].signature();
+    for (int slot : counted) {
+      const int word = arguments + signature.SlotOf(KernelParameter::kDim, slot);
+      f_.Store(dims.Emit(launch.dims[slot]).value, shape_cache_, ShapeCacheByte(word));
+    }
+  }
+
   void EmitLaunch(int index) {
     const Launch& launch = unit_.program.launches[index];
     const ShapeCache::LaunchWords& words = unit_.shape_cache.launches[index];
     llvm::IRBuilder<>& b = f_.b;
     BindBoundary(launch, words.arguments);
+    BindCounted(launch, words.arguments);
     llvm::Value* arguments = f_.Address(shape_cache_, ShapeCacheByte(words.arguments));
     const bool on_device = unit_.place == KernelPlace::kDevice;
     const int64_t blocks_at = ShapeCacheByte(words.grid) + offsetof(LaunchGrid, blocks);
@@ -262,13 +275,15 @@ void EmitPlan(const HostUnit& unit) {
   f.Finish();
 }
 
-// Checks that every dim is an expression over bound symbols.
-absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dims, absl::string_view where) {
+// Checks that every dim is an expression over bound symbols and `counters`.
+absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dims, absl::string_view where,
+                       absl::Span<const SymbolId> counters = {}) {
   for (const DimExpr& dim : dims) {
     if (!dim.valid()) return absl::InternalError(absl::StrCat("host program: invalid dim in ", where));
     for (SymbolId symbol : dim.Symbols()) {
       const auto binds = [symbol](const SymbolBinding& binding) { return binding.symbol == symbol; };
-      if (std::none_of(program.bindings.begin(), program.bindings.end(), binds)) {
+      if (std::none_of(program.bindings.begin(), program.bindings.end(), binds) &&
+          std::find(counters.begin(), counters.end(), symbol) == counters.end()) {
         return absl::InternalError(
             absl::StrCat("host program: ", where, " needs symbol ", symbol, ", which is unbound"));
       }
@@ -294,6 +309,12 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
   for (const Call& call : program.calls) {
     for (const CallArgument& argument : call.arguments) {
       if (!argument.data_dependent) TAILOR_RETURN_IF_ERROR(CheckDims(program, argument.shape, call.name));
+    }
+    std::vector<SymbolId> counters;
+    for (const Counter& counter : call.counters) counters.push_back(counter.symbol);
+    if (call.decided) TAILOR_RETURN_IF_ERROR(CheckDims(program, {*call.decided}, call.name, counters));
+    for (const Counter& counter : call.counters) {
+      TAILOR_RETURN_IF_ERROR(CheckDims(program, {counter.next}, call.name, counters));
     }
   }
   for (const Launch& launch : program.launches) {
@@ -399,9 +420,10 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     EmitPlan(*unit);
   }
   const int64_t fault_word = units.empty() ? -1 : units[0].shape_cache.fault;
-  // Every call of a program depends on a value that a kernel computed.
-  const bool reads_back = place == KernelPlace::kDevice &&
-                          AnyCall(programs, [](const Call& call) { return call.kind != Call::Kind::kCustom; });
+  // Every call of a program depends on a value that a kernel computed, unless the host decides.
+  const bool reads_back = place == KernelPlace::kDevice && AnyCall(programs, [](const Call& call) {
+                            return call.kind != Call::Kind::kCustom && !call.decided;
+                          });
   const bool offers_products =
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.gemms.empty(); });
   return HostEmission{static_cast<uint64_t>(shape_cache_slots), GrownBlocks(programs), fault_word, reads_back,

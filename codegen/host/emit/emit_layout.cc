@@ -28,6 +28,9 @@ class LayoutEmitter {
     Set(unit_.shape_cache.valid, f_.b.getInt64(0));
     shapes_.BindAndCheck();
     SetOutputs();
+    for (const auto& [symbol, word] : unit_.shape_cache.symbols) {
+      Set(word, shapes_.Dim(DimExpr::Symbol(symbol)).value);
+    }
     const std::vector<LaunchShape> launches = ShapesOfLaunches(unit_, shapes_);
     const WorkspaceShape workspace = shapes_.Place(launches, unit_.first_fit, unit_.placement);
     GetWorkspace(shapes_.Add({workspace.bytes, 0, INT64_MAX}, InnerBytes()).value);

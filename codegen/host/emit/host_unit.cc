@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/host/emit/counters.h"
 
 namespace tailor::host {
 namespace {
@@ -36,8 +37,10 @@ ShapeCache::CallWords TakeCall(const Call& call, Words* words) {
     taken.workspace = words->Take(2);
     return taken;
   }
-  taken.condition = words->Take(kTensorWords);
-  taken.read = words->Take(1);
+  if (!call.decided) {
+    taken.condition = words->Take(kTensorWords);
+    taken.read = words->Take(1);
+  }
   if (call.kind == Call::Kind::kWhile) {
     for (int& place : taken.places) place = TakeBlock(call.arguments, words);
     taken.results = words->Take(kTensorWords * call.arguments.size());
@@ -52,7 +55,10 @@ ShapeCache LayOutShapeCache(const HostProgram& program, const std::vector<Emitte
   ShapeCache shape_cache;
   if (program.versions) return shape_cache;
   std::set<std::pair<int, int>> keys;
-  for (const SymbolBinding& binding : program.bindings) keys.emplace(binding.input, binding.dim);
+  shape_cache.counters = CountersInKernels(program, kernels);
+  for (const SymbolBinding& binding : program.bindings) {
+    if (!shape_cache.counters.contains(binding.symbol)) keys.emplace(binding.input, binding.dim);
+  }
   for (int i = 0; i < program.shape_check_count; ++i) {
     if (program.checks[i].input >= 0) keys.emplace(program.checks[i].input, program.checks[i].dim);
   }
@@ -62,6 +68,8 @@ ShapeCache LayOutShapeCache(const HostProgram& program, const std::vector<Emitte
   shape_cache.workers = words->Take(1);
   shape_cache.workspace = words->Take(1);
   if (!program.outermost) shape_cache.base = words->Take(kTensorWords);
+  for (SymbolId symbol : SymbolsOfRun(program, shape_cache.counters))
+    shape_cache.symbols.emplace(symbol, words->Take(1));
   for (const std::vector<DimExpr>& dims : program.output_dims) {
     const int first = words->Take(dims.size());
     shape_cache.outputs.push_back({first, words->Take(1)});

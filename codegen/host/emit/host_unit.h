@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_HOST_EMIT_HOST_UNIT_H_
 #define TAILOR_CODEGEN_HOST_EMIT_HOST_UNIT_H_
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -37,10 +38,14 @@ struct ShapeCache {
     int taken, args;  // taken: nonzero if the runtime accepted it; args: a GemmArgs
   };
   int valid = 0;                          // nonzero if all other words are valid
-  std::vector<std::pair<int, int>> keys;  // (input, dim): all dim sizes that bindings and checks read
+  std::vector<std::pair<int, int>> keys;  // (input, dim): dim sizes that bindings and checks read
   int first_key = 0;
   int workers = 0, workspace = 0;  // also part of the key
   int base = -1;                   // a TensorArg: start of a called program's workspace
+  // Symbols whose values runs read besides those of counters, and where the layout stores them.
+  std::map<SymbolId, int> symbols;
+  // Counters that leave the layout alone, and their inputs (codegen/host/emit/counters.h): no keys.
+  std::map<SymbolId, int> counters;
   std::vector<Output> outputs;
   std::vector<LaunchWords> launches;
   std::vector<CallWords> calls;

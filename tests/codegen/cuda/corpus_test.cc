@@ -145,7 +145,7 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const std::vector<CudaTarget
       std::partition(plans.begin(), plans.end(), [](const KernelPlan& plan) { return !plan.IsAttention(); });
   for (const CudaTarget& target : targets) {
     ExpectAssembles({plans.begin(), attention}, target, "");
-    ExpectAssembles({attention, plans.end()}, target, "ex2.approx.f32");
+    ExpectAssembles({attention, plans.end()}, target, "ex2.approx.ftz.f32");
   }
 }
 

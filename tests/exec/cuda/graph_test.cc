@@ -284,10 +284,16 @@ TEST_F(CudaGraphTest, WhatARunThatFailedAskedForIsForgotten) {
   EXPECT_EQ(Launched(), (Floats{-1, 2, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST_F(CudaGraphTest, MoreLaunchesThanTheProgramHasAreRefused) {
+// A loop launches the program's kernels again and again.
+TEST_F(CudaGraphTest, MoreLaunchesThanTheProgramHasFitUntilItIsFull) {
   graph_->Begin();
-  EXPECT_TRUE(Copy(0, 1) && Copy(1, 1) && Copy(2, 1));
-  EXPECT_FALSE(Copy(3, 1));
+  EXPECT_TRUE(Copy(0, 1) && Copy(1, 1) && Copy(2, 1) && Copy(3, 1) && Copy(4, 1) && Copy(5, 1) && Copy(6, 1));
+  EXPECT_EQ(Launched(), (Floats{1, 2, 3, 4, 5, 6, 7, 0}));
+  graph_->Begin();
+  for (int i = 0; i < 1024; ++i) ASSERT_TRUE(Copy(i % 8, 1)) << i;
+  EXPECT_FALSE(Copy(0, 1));
+  EXPECT_EQ(Launched(), (Floats{1, 2, 3, 4, 5, 6, 7, 8}));
+  ExpectGraphsMade(2);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ HostDecisions::HostDecisions(const Graph& graph, const ShapeFacts& facts, const 
                              std::vector<std::string>& symbols)
     : graph_(graph), plan_(plan) {
   const auto is_control = [](const FusionGroup& group) { return group.kind == GroupKind::kControl; };
-  if (std::none_of(plan.groups.begin(), plan.groups.end(), is_control)) return;
+  const auto asks = [&](const FusionGroup& group) { return is_control(group) || group.kind == GroupKind::kScatter; };
+  if (std::none_of(plan.groups.begin(), plan.groups.end(), asks)) return;
   known_.emplace(
       graph, KnownValues::Source{.input = [](int) { return std::nullopt; },
                                  .symbol = [&](SymbolId symbol) { return facts.Canonical(DimExpr::Symbol(symbol)); }});

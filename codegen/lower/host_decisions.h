@@ -39,7 +39,7 @@ class HostDecisions {
 
   const Graph& graph_;
   const FusionPlan& plan_;
-  std::optional<KnownValues> known_;  // of the graph, if it has control nodes
+  std::optional<KnownValues> known_;  // of the graph, if it has control nodes or scatters
   std::map<NodeId, CountedLoop> counted_;
 };
 

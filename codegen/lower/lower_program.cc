@@ -16,6 +16,7 @@
 #include "codegen/lower/host_decisions.h"
 #include "codegen/lower/offered_gemm.h"
 #include "codegen/lower/alias_buffers.h"
+#include "codegen/lower/row_updates.h"
 #include "fusion/fusion_context.h"
 #include "fusion/node_class.h"
 #include "graph/region_rules.h"
@@ -57,6 +58,7 @@ class ProgramLowering {
     host_.counters = role_.counted.numbers;
     if (role_.own_workspace) host_.own_workspace = tables_.growable_blocks++;
     on_host_.emplace(graph_, facts_, plan_, host_.symbols);
+    row_updates_.emplace(graph_, facts_, plan_, *on_host_);
     NumberOutputs();
     PlaceInputs();
     PlaceOutputs();
@@ -263,6 +265,7 @@ class ProgramLowering {
   // ---- Launches ----
 
   absl::Status AddKernels(int g) {
+    if (done_.contains(plan_.groups[g].dominant)) return absl::OkStatus();
     LowerGroupOptions options = tables_.groups;
     options.in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
     TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, options));
@@ -271,6 +274,9 @@ class ProgramLowering {
       const std::optional<OfferedGemm> offered =
           OfferGemm(graph_, facts_, plan_.groups[g], kernels, tables_.external_f16_gemm);
       if (offered) return AddOfferedGemm(g, *offered, std::move(kernels));
+    }
+    for (NodeId scatter : row_updates_->of(g)) {
+      if (InPlace(scatter) && row_updates_->Add(scatter, kernels.back())) done_.insert(scatter);
     }
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
     return absl::OkStatus();
@@ -628,6 +634,8 @@ class ProgramLowering {
   std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may alias
   std::set<int> data_dependent_;            // results with data-dependent dims
   std::optional<HostDecisions> on_host_;
+  std::optional<RowUpdates> row_updates_;
+  std::set<NodeId> done_;  // scatters that kernels of other groups do
   int workspace_blocks_ = 0;
 };
 

@@ -17,14 +17,16 @@ bool IsSingle(const TensorType& type) {
          std::all_of(type.shape.begin(), type.shape.end(), IsOne);
 }
 
-// Differences of numbers above the bound and of sizes and counters, which are >= 0, cannot overflow.
-constexpr int64_t kLeastNumber = INT32_MIN;
+// Sums and differences of numbers within the bounds, and of sizes and counters, which are >= 0, do not overflow. Larger
+// numbers are limits: they may be compared with such, but not added.
+constexpr int64_t kLeastNumber = INT32_MIN, kMostTerm = INT32_MAX;
 
 std::optional<DimExpr> NumberOf(const Graph& graph, NodeId constant) {
   const ConstantData& data = graph.constant_data(constant);
   int64_t number = 0;
   if (data.declared_hash) return std::nullopt;  // a placeholder for the bytes
   std::memcpy(&number, data.data, data.size);
+  if (graph.type({constant, 0}).dtype == DType::kBool) return DimExpr(int64_t{number != 0});
   if (number < kLeastNumber) return std::nullopt;
   return DimExpr(number);
 }
@@ -33,11 +35,14 @@ DimExpr Not(const DimExpr& a) { return DimExpr(1) - a; }
 
 // `truth`: whether the operands are bools, which hold 0 or 1.
 std::optional<DimExpr> Elementwise(OpKind op, bool truth, const std::vector<DimExpr>& x) {
+  const auto is_term = [](const DimExpr& e) { return e.constant().value_or(0) <= kMostTerm; };
   switch (op) {
     case OpKind::kAdd:
-      return x[0] + x[1];
+      if (is_term(x[0]) && is_term(x[1])) return x[0] + x[1];
+      return std::nullopt;
     case OpKind::kSub:
-      return x[0] - x[1];
+      if (is_term(x[0]) && is_term(x[1])) return x[0] - x[1];
+      return std::nullopt;
     case OpKind::kMax:
       return DimExpr::Max(x[0], x[1]);
     case OpKind::kMin:
@@ -114,7 +119,7 @@ class Evaluator {
     }
   }
 
-  // One element of an iota: DimSizeValue (graph/builders.h).
+  // One element of an iota: DimSizeValue (graph/scalar_values.h).
   std::optional<DimExpr> OfPositions(const Node& slice) {
     const int64_t axis = graph_.node(slice.operands[0].node).i64("axis");
     std::optional<DimExpr> failed;

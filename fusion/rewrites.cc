@@ -8,12 +8,12 @@
 #include "fusion/canonicalize_dims.h"
 #include "fusion/channels_last.h"
 #include "fusion/eliminate_broadcasts.h"
+#include "fusion/group_queries.h"
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/merge_matmuls.h"
 #include "fusion/narrow_matmuls.h"
 #include "fusion/pass_observer.h"
 #include "fusion/remove_dead_nodes.h"
-#include "fusion/reshape_constants.h"
 #include "fusion/separate_outputs.h"
 #include "fusion/simplify_algebra.h"
 #include "fusion/simplify_views.h"
@@ -36,7 +36,9 @@ constexpr Pass kPasses[] = {
     {"canonicalize-dims", CanonicalizeDims},        // first: later passes compare structure
     {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
     {"simplify-algebra", SimplifyAlgebra, true},
+    {"scale-one-operand", ScaleOneOperand, true},
     {"keep-channels-last", KeepChannelsLast, true},  // makes transposes of transposes
+    {"group-queries", GroupQueries, true},           // makes reshapes of reshapes
     {"compose-views", ComposeViews},                 // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final

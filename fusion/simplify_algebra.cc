@@ -1,6 +1,8 @@
 #include "fusion/simplify_algebra.h"
 
+#include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "fusion/graph_rebuild.h"
 #include "fusion/node_class.h"
@@ -51,7 +53,51 @@ std::optional<Value> EqualOperand(const NodeRewrite& r) {
   return std::nullopt;
 }
 
+// The operand of `v`, a product with a constant of one element, that is the constant; -1: `v` is no such product.
+int ScaleOf(const Graph& graph, Value v) {
+  const Node& node = graph.node(v.node);
+  if (node.op != OpKind::kMul) return -1;
+  for (int i = 0; i < 2; ++i) {
+    const Value scale = node.operands[i];
+    const bool is_scalar = graph.node(scale.node).op == OpKind::kConstant &&
+                           ElementCount(graph.type(scale).shape).constant() == 1 &&
+                           graph.type(node.operands[1 - i]) == node.results[0];
+    if (is_scalar) return i;
+  }
+  return -1;
+}
+
+bool KeepsRange(const Graph& graph, Value scale) {
+  const ConstantData& data = graph.constant_data(scale.node);
+  const DType dtype = graph.type(scale).dtype;
+  if (data.declared_hash || !IsFloat(dtype) || dtype == DType::kF16) return false;
+  const double magnitude = std::abs(ElementToDouble(dtype, data.data));
+  return magnitude <= 1 && magnitude >= 0x1p-20;
+}
+
 }  // namespace
+
+absl::StatusOr<Graph> ScaleOneOperand(const Graph& graph, const ShapeFacts&) {
+  std::vector<int> readers(graph.nodes().size());
+  for (const Node& node : graph.nodes()) {
+    for (Value operand : node.operands) ++readers[operand.node];
+  }
+  for (const Output& output : graph.outputs()) ++readers[output.value.node];
+  const auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    if (r.node().op != OpKind::kDot || readers[r.node().operands[1].node] != 1) return std::nullopt;
+    const Value lhs = r.operands[0], rhs = r.operands[1];
+    const int of_rhs = ScaleOf(r.to, rhs);
+    if (ScaleOf(r.to, lhs) < 0 || of_rhs < 0) return std::nullopt;
+    const std::vector<Value> factors = r.to.node(rhs.node).operands;
+    const bool fits = r.to.type(factors[of_rhs]).rank() <= r.to.type(lhs).rank();
+    if (!fits || !KeepsRange(r.to, factors[of_rhs])) return std::nullopt;
+    TAILOR_ASSIGN_OR_RETURN(const NodeId scaled, r.to.Append(OpKind::kMul, {lhs, factors[of_rhs]}));
+    TAILOR_ASSIGN_OR_RETURN(const Value product, AppendInPlace(r, OpKind::kDot, {Value{scaled, 0}, factors[1 - of_rhs]},
+                                                               r.node().attributes));
+    return product;
+  };
+  return RebuildGraph(graph, {.rewrite = rewrite});
+}
 
 absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& facts) {
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {

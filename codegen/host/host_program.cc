@@ -76,12 +76,10 @@ std::string ValueText(const HostProgram& program, const Call& call, size_t index
 }
 
 std::string ArgumentText(const HostProgram& program, const Call& call, size_t index) {
-  for (const Counter& counter : call.counters) {
-    if (counter.argument != static_cast<int>(index)) continue;
-    return absl::StrCat(ValueText(program, call, index), " counts ", program.symbols[counter.symbol], " from ",
-                        DimText(program, call.arguments[index].shape[0]), ", then ", DimText(program, counter.next));
-  }
-  return ValueText(program, call, index);
+  const Counter* counter = call.CounterOf(index);
+  if (counter == nullptr) return ValueText(program, call, index);
+  return absl::StrCat(ValueText(program, call, index), " counts ", program.symbols[counter->symbol], " from ",
+                      DimText(program, call.arguments[index].shape[0]), ", then ", DimText(program, counter->next));
 }
 
 std::string CallText(const HostProgram& program, const Call& call) {
@@ -129,6 +127,13 @@ std::string StepText(const HostProgram& program, const Step& step) {
 }
 
 }  // namespace
+
+const Counter* Call::CounterOf(size_t argument) const {
+  const auto found = std::find_if(counters.begin(), counters.end(), [&](const Counter& counter) {
+    return counter.argument == static_cast<int>(argument);
+  });
+  return found == counters.end() ? nullptr : &*found;
+}
 
 std::string HostProgram::Text() const {
   std::string out;

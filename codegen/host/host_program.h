@@ -72,7 +72,7 @@ struct CarriedValue {
 // argument's, in each later one `next` of the iteration before.
 struct Counter {
   int argument = -1;
-  SymbolId symbol = -1;  // in `next` and Call::goes_on
+  SymbolId symbol = -1;  // in `next` and Call::decided
   DimExpr next;
 };
 
@@ -95,6 +95,7 @@ struct Call {
   // kWhile and kIf whose condition follows from dim sizes and counters: 1 or 0. Then `condition` is -1.
   std::optional<DimExpr> decided;
   std::vector<Counter> counters;  // of such a loop
+  const Counter* CounterOf(size_t argument) const;  // nullptr: the argument is no counter
   struct Result {
     int place = -1;  // workspace buffer, or -1: memory that grows
     int grown = -1;  // number of that memory

@@ -5,9 +5,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/propagate_facts.h"
+#include "graph/custom.h"
 #include "graph/formula.h"
 #include "graph/scalar_values.h"
 #include "graph/status_macros.h"
@@ -17,7 +20,7 @@ namespace {
 
 using Values = std::vector<std::optional<DimExpr>>;
 
-bool Mentions(const DimExpr& e, SymbolId first) {
+bool MentionsCounter(const DimExpr& e, SymbolId first) {
   const std::vector<SymbolId> symbols = e.Symbols();
   return !symbols.empty() && symbols.back() >= first;
 }
@@ -45,17 +48,28 @@ bool IsNeverNegative(const DimExpr& e) {
   });
 }
 
-// Whether `next` grows by a term in each iteration at most, so that no loop that ends lets it overflow: a counter once,
-// and no products of counters.
+// Whether `next` exceeds the counters by a sum of small terms at most, so that no loop that ends lets it overflow.
 bool GrowsSlowly(const DimExpr& next, SymbolId first) {
   int counters = 0;
   for (const DimExpr::Term& term : next.terms()) {
-    if (!Mentions(DimExpr::OfTerm(term), first)) continue;
     const DimExpr::Atom* atom = SingleFactor(term);
-    if (atom == nullptr || term.coefficient != 1) return false;
-    ++counters;
+    if (!MentionsCounter(DimExpr::OfTerm(term), first)) {
+      if (term.coefficient > INT32_MAX) return false;
+      continue;
+    }
+    if (atom == nullptr || term.coefficient != 1 || ++counters > 1) return false;
+    if (atom->kind == DimExpr::AtomKind::kSymbol) continue;
+    const bool of_both = atom->kind == DimExpr::AtomKind::kMin || atom->kind == DimExpr::AtomKind::kMax;
+    if (!GrowsSlowly(atom->lhs, first)) return false;
+    if (of_both ? !GrowsSlowly(atom->rhs, first) : MentionsCounter(atom->rhs, first)) return false;
   }
-  return counters <= 1;
+  return true;
+}
+
+// A check as text, which checks of another graph with symbols of the same names can be compared with.
+std::string TextOf(const Graph& graph, const ShapeCheck& check) {
+  return absl::StrCat(static_cast<int>(check.relation), " ", check.input, " ", check.dim, " ", graph.DimText(check.lhs),
+                      " ", graph.DimText(check.rhs));
 }
 
 class LoopCounter {
@@ -68,7 +82,7 @@ class LoopCounter {
       if (!initial_[i]) continue;
       if (IsInvariant(i)) {
         values_[i] = *initial_[i];
-      } else if (IsNeverNegative(*initial_[i]) || facts.RangeOf(*initial_[i]).min >= 0) {
+      } else if (facts.RangeOf(*initial_[i]).min >= 0 && initial_[i]->constant().value_or(0) <= INT32_MAX) {
         values_[i] = DimExpr::Symbol(first_ + static_cast<SymbolId>(i));
       }
     }
@@ -76,7 +90,7 @@ class LoopCounter {
 
   std::optional<CountedLoop> Run() {
     // A counter may depend on one that turns out to be none.
-    std::vector<std::optional<DimExpr>> next;
+    Values next;
     for (bool changed = true; changed;) {
       changed = false;
       next = NextValues();
@@ -90,11 +104,39 @@ class LoopCounter {
     const Graph& condition = *graph_.node(id_).regions[0].graph;
     const KnownValues decided(condition, KnownIn(0));
     const std::optional<DimExpr>& goes_on = decided.of(condition.outputs()[0].value);
-    if (!goes_on) return std::nullopt;
+    if (!goes_on || !IsDispensable(condition)) return std::nullopt;
+    KeepNeeded(next, *goes_on);
     return Numbered(next, *goes_on);
   }
 
  private:
+  // Whether the condition may be left out: it has no effects, and the body's checks include its own.
+  bool IsDispensable(const Graph& condition) const {
+    if (std::any_of(condition.nodes().begin(), condition.nodes().end(), HasEffects)) return false;
+    const auto of_condition = ShapeFacts::Collect(condition), of_body = ShapeFacts::Collect(body_);
+    if (!of_condition.ok() || !of_body.ok()) return false;
+    std::set<std::string> checks;
+    for (const ShapeCheck& check : of_body->checks()) checks.insert(TextOf(body_, check));
+    return std::all_of(of_condition->checks().begin(), of_condition->checks().end(),
+                       [&](const ShapeCheck& check) { return checks.contains(TextOf(condition, check)); });
+  }
+
+  // Drops counters that neither the condition nor a counter that it needs depends on.
+  void KeepNeeded(const Values& next, const DimExpr& goes_on) {
+    std::set<SymbolId> needed;
+    std::vector<DimExpr> read = {goes_on};
+    while (!read.empty()) {
+      const DimExpr e = std::move(read.back());
+      read.pop_back();
+      for (SymbolId symbol : e.Symbols()) {
+        if (symbol >= first_ && needed.insert(symbol).second) read.push_back(*next[symbol - first_]);
+      }
+    }
+    std::erase_if(values_, [&](const auto& entry) {
+      return !IsInvariant(entry.first) && !needed.contains(first_ + static_cast<SymbolId>(entry.first));
+    });
+  }
+
   bool IsTruth(size_t i) const { return body_.type({body_.inputs()[i], 0}).dtype == DType::kBool; }
   bool IsInvariant(size_t i) const { return body_.outputs()[i].value == Value{body_.inputs()[i], 0}; }
 
@@ -112,15 +154,15 @@ class LoopCounter {
             }};
   }
 
-  std::vector<std::optional<DimExpr>> NextValues() const {
+  Values NextValues() const {
     const KnownValues inside(body_, KnownIn(1));
-    std::vector<std::optional<DimExpr>> next;
+    Values next;
     for (const Output& output : body_.outputs()) next.push_back(inside.of(output.value));
     return next;
   }
 
   // The counters, with consecutive symbols.
-  CountedLoop Numbered(const std::vector<std::optional<DimExpr>>& next, const DimExpr& goes_on) const {
+  CountedLoop Numbered(const Values& next, const DimExpr& goes_on) const {
     CountedLoop loop;
     std::map<SymbolId, DimExpr> renamed;
     for (const auto& [i, value] : values_) {
@@ -201,9 +243,17 @@ absl::StatusOr<Graph> CountedBody(const Graph& body, const CountedArguments& cou
     TAILOR_ASSIGN_OR_RETURN(value, f.Finish(value));
     return value;
   };
+  // A body that would return its arguments only returns its first counter as a tensor.
+  const auto changes = [&](size_t i) {
+    return is_counted(static_cast<int>(i)) ? counted.is_read[i]
+                                           : !(body.outputs()[i].value == Value{body.inputs()[i], 0});
+  };
+  bool any = false;
+  for (size_t i = 0; i < body.outputs().size(); ++i) any |= changes(i);
   const auto add_outputs = [&](Graph& to, absl::Span<const Output> outputs) -> absl::Status {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const bool returned = is_counted(static_cast<int>(i)) && !counted.is_read[i];
+      const bool kept = !any && static_cast<int>(i) == counted.numbers[0];
+      const bool returned = is_counted(static_cast<int>(i)) && !counted.is_read[i] && !kept;
       const Value argument{to.inputs()[i], 0};
       TAILOR_RETURN_IF_ERROR(to.AddOutput(outputs[i].name, returned ? argument : outputs[i].value));
     }

@@ -30,9 +30,9 @@ std::optional<CountedLoop> CountLoop(const Graph& graph, const ShapeFacts& facts
 
 // What the body of a counted loop is made from.
 struct CountedArguments {
-  std::vector<int> numbers;                    // of the counters
+  std::vector<int> numbers;                    // input numbers of the counters
   std::vector<std::pair<int, DimExpr>> below;  // as in CountedLoop
-  std::vector<bool> is_read;                   // by result of the loop
+  std::vector<bool> is_read;                   // by result of the loop, counter or not
 };
 
 // The loop's body with each counter replaced by a u8[symbol] without data: the counter is that argument's dim size.

@@ -44,7 +44,7 @@ class CudaGraph {
     LaunchGrid grid = {};
   };
 
-  // A graph with so many nodes is made in about a millisecond. It has at least one node for each launch of the program.
+  // A graph with so many nodes is made in about a millisecond. A program of more launches has a larger graph.
   static constexpr size_t kMostNodes = 1024;
 
   bool Grow();

@@ -183,7 +183,7 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
     return Note({cuda::kInvalidValue, "cuLaunchKernel", number, grid});
   if (!graphs_.empty()) {
     return graphs_[graph_]->Add(number, args, grid) ||
-           (LaunchGathered() && graphs_[graph_]->Add(number, args, grid));
+           (LaunchGathered() && graphs_[graph_]->Add(number, args, grid));  // the graph was full
   }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),
@@ -226,7 +226,8 @@ void CudaStream::BeginRun() {
 bool CudaStream::LaunchGathered() {
   if (!EndRun()) return false;
   if (graphs_.empty()) return true;
-  if (++graph_ == graphs_.size()) graphs_.push_back(std::make_unique<CudaGraph>(program_));
+  graph_ = (graph_ + 1) % kMostGraphs;  // a graph in flight keeps its parameters
+  if (graph_ == graphs_.size()) graphs_.push_back(std::make_unique<CudaGraph>(program_));
   graphs_[graph_]->Begin();
   return true;
 }

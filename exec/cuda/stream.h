@@ -70,7 +70,9 @@ class CudaStream : public DeviceStream {
   const Allocator memory_;
   KernelParameters kernel_parameters_;
   std::vector<void*> parameters_;  // of a launch; sized for the kernel with the most
-  // The graphs of a run: one, and one more after each LaunchGathered. Empty: launches go to the driver one by one.
+  // The graphs of a run: one, and another after each LaunchGathered and for launches that do not fit, kMostGraphs in
+  // turn. Empty: launches go to the driver one by one.
+  static constexpr size_t kMostGraphs = 16;
   std::vector<std::unique_ptr<CudaGraph>> graphs_;
   size_t graph_ = 0;                  // takes the next launch
   std::unique_ptr<CudaGemms> gemms_;  // null: the program's kernels compute all matmuls

@@ -67,11 +67,13 @@ graph @g(%n: i64[], %five: i64[], %x: f32[N], %m: i64[], %i: i32[]) {
   %sum = add %n, %m
   %narrow = cast %n {dtype = i32}
   %least = constant -9223372036854775808 : i64[]
+  %large = constant 9223372036854775805 : i64[]
+  %beyond = add %n, %large
   %bits = and %n, %five
   %inverse = not %n
-  return %product, %float, %sum, %i, %narrow, %least, %bits, %inverse
+  return %product, %float, %sum, %i, %narrow, %least, %bits, %inverse, %beyond
 })"),
-            "?; ?; ?; ?; ?; ?; ?; ?");
+            "?; ?; ?; ?; ?; ?; ?; ?; ?");
 }
 
 }  // namespace

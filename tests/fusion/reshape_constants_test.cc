@@ -1,4 +1,4 @@
-#include "fusion/reshape_constants.h"
+#include "fusion/simplify_views.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "fusion/remove_dead_nodes.h"
+#include "absl/strings/str_replace.h"
 #include "tests/fusion/fused_text.h"
 
 namespace tailor {
@@ -71,6 +74,43 @@ TEST(SimplifyAlgebra, Square) {
             Wrap(R"(  %a = mul %x, %x : f32[N]
   return %a
 )"));
+}
+
+constexpr char kScores[] = R"(
+graph @g(%q: f32[B, M, 64], %k: f32[B, N, 64]) {
+  %a = constant 0.5 : f32[]
+  %b = constant 0.25 : f32[]
+  %x = mul %q, %a
+  %turned = transpose %k {permutation = [0, 2, 1]}
+  %y = mul %b, %turned
+  %scores = dot %x, %y
+  return %scores)";
+
+TEST(ScaleOneOperand, TheLhs) {
+  EXPECT_EQ(TextAfter(ScaleOneOperand, std::string(kScores) + "\n}"),
+            R"(graph @g(%q: f32[B, M, 64], %k: f32[B, N, 64]) {
+  %a = constant 0.5 : f32[]
+  %b = constant 0.25 : f32[]
+  %x = mul %q, %a : f32[B, M, 64]
+  %turned = transpose %k {permutation = [0, 2, 1]} : f32[B, 64, N]
+  %y = mul %b, %turned : f32[B, 64, N]
+  %7 = mul %x, %b : f32[B, M, 64]
+  %scores = dot %7, %turned : f32[B, M, N]
+  return %scores
+}
+)");
+}
+
+TEST(ScaleOneOperand, NotWhatIsReadElsewhereOrLeavesTheRange) {
+  const auto keeps = [](const std::string& text) {
+    const std::string after = TextAfter(ScaleOneOperand, text);
+    EXPECT_NE(after.find("dot %x, %y"), std::string::npos) << after;
+  };
+  keeps(std::string(kScores) + ", %y\n}");
+  for (const char* scale : {"1.5", "1e-9", "0"}) {
+    keeps(absl::StrReplaceAll(std::string(kScores) + "\n}", {{"0.25", scale}}));
+  }
+  keeps(absl::StrReplaceAll(std::string(kScores) + "\n}", {{"f32", "f16"}}));
 }
 
 }  // namespace

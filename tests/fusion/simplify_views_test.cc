@@ -40,13 +40,13 @@ graph @g(%x: f32[A, B]) where A in [1, 64], B {
   %w = gather %x, %minus {axis = 1}
   return %y, %z, %w
 })"),
-            R"(graph @g(%x: f32[A, B]) where A in [1, 64], B {
+            R"(graph @g(%x: f32[A, B]) where A in [1, 64] {
   %positions = iota {shape = [A], axis = 0, dtype = i64} : i64[A]
   %last = slice %positions {starts = [A - 1], sizes = [1]} : i64[1]
   %one = constant 1 : i64[]
   %beyond = add %last, %one : i64[1]
-  %4 = slice %x {starts = [A - 1, 0], sizes = [1, B]} : f32[1, B]
-  %y = reshape %4 {shape = [1, B]} : f32[1, B]
+  %5 = slice %x {starts = [A - 1, 0], sizes = [1, B]} : f32[1, B]
+  %y = reshape %5 {shape = [1, B]} : f32[1, B]
   %z = gather %x, %beyond : f32[1, B]
   %minus = constant -1 : i64[]
   %w = gather %x, %minus {axis = 1} : f32[A]

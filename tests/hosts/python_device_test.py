@@ -127,7 +127,7 @@ class DeviceTest(unittest.TestCase):
         executable = graph.compile("simt", device="cuda")
         self.assertFalse(executable.plan((3, 1, 2)).reads_back)
         session = executable.session(cuda_graph=True)
-        for steps in (3, 0, 700, 5):  # 700: more launches than one graph holds
+        for steps in (3, 0, 700, 5, 5000):  # more launches than one graph holds, than all graphs hold
             values = np.linspace(-1, 1, steps * 6, dtype=np.float32).reshape(steps, 3, 2)
             for got, order in zip(session.run(values), (1, -1)):
                 state, want = np.zeros((3, 2), np.float32), []

@@ -123,15 +123,36 @@ void GraphMaker::AppendAttention() {
   if (Percent(40)) return AppendHeads();
   const DType dtype = OneOf<DType>({DType::kF32, DType::kF32, DType::kF16, DType::kBF16});
   Shape batch = AnyShape(2);
+  const int64_t heads = 1 + Pick(2), repeats = Percent(40) ? 1 + Pick(3) : 0;  // 0: no heads of their own
+  const auto shape_of = [&](Shape shape, const DimExpr& rows, const DimExpr& columns) {
+    shape.insert(shape.end(), {rows, columns});
+    return shape;
+  };
+  const auto with = [&](const Shape& dims, std::initializer_list<DimExpr> more) {
+    Shape all = dims;
+    all.insert(all.end(), more);
+    return all;
+  };
   auto matrix = [&](const DimExpr& rows, const DimExpr& columns) {
-    Shape shape = batch;
-    shape.push_back(rows);
-    shape.push_back(columns);
-    return Input(dtype, std::move(shape));
+    const Shape own = repeats == 0 ? batch : with(batch, {heads * repeats});
+    return Input(dtype, shape_of(own, rows, columns));
+  };
+  // Each head of keys or values serves several of queries.
+  auto shared = [&](const DimExpr& rows, const DimExpr& columns) {
+    if (repeats == 0) return matrix(rows, columns);
+    const Value few = Input(dtype, shape_of(with(batch, {heads}), rows, columns));
+    const Value apart = *Append(OpKind::kReshape, {few}, {{"shape", shape_of(with(batch, {heads, 1}), rows, columns)}});
+    const Value all =
+        *Append(OpKind::kBroadcast, {apart}, {{"shape", shape_of(with(batch, {heads, repeats}), rows, columns)}});
+    return *Append(OpKind::kReshape, {all}, {{"shape", shape_of(with(batch, {heads * repeats}), rows, columns)}});
   };
   const DimExpr m = AnyDim(), n = AnyDim(), depth = Percent(70) ? DimExpr(OneOf<int64_t>({8, 20})) : AnySymbol();
-  const Value query = matrix(m, depth), key = matrix(n, depth);
-  const Value value = matrix(n, Percent(70) ? DimExpr(OneOf<int64_t>({8, 17})) : AnyDim());
+  Value query = matrix(m, depth), key = shared(n, depth);
+  if (Percent(30)) {  // the factors of a scale, as exporters have them
+    query = *Append(OpKind::kMul, {query, Scalar(dtype, 0.75)});
+    key = *Append(OpKind::kMul, {Scalar(dtype, 0.75), key});
+  }
+  const Value value = shared(n, Percent(70) ? DimExpr(OneOf<int64_t>({8, 17})) : AnyDim());
   const Value mask = Percent(50) ? Input(dtype, {Percent(50) ? DimExpr(1) : m, n}) : Value{};
   Keep(Attention(graph_, query, key, value, mask, 0.5));
 }

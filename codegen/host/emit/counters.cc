@@ -40,7 +40,8 @@ bool SlotDecides(const EmittedKernel& kernel, int slot) {
   });
 }
 
-// Whether anything that the layout computes depends on the symbol, other than values that kernels read.
+// Whether anything that the layout computes depends on the symbol, other than values that kernels read. Has to know all
+// dims of a host program and all expressions of launches.
 bool Decides(const HostProgram& program, const std::vector<EmittedKernel>& kernels, SymbolId symbol, int input) {
   for (int i = 0; i < program.shape_check_count; ++i) {
     const ShapeCheck& check = program.checks[i];

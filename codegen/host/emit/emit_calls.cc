@@ -1,6 +1,5 @@
 #include "codegen/host/emit/emit_calls.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "codegen/host/emit/counters.h"
@@ -70,7 +69,7 @@ class CallEmitter {
         shape_cache_(shape_cache),
         arguments_(Word(words_.arguments)),
         results_(Word(words_.results)),
-        condition_(Word(call_.decided ? words_.arguments : words_.condition)) {}
+        condition_(call_.decided ? nullptr : Word(words_.condition)) {}
 
   void LayOut(HostShapes& shapes, llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner) {
     const auto put = [&](int buffer, llvm::Value* block, int entry) {
@@ -168,7 +167,7 @@ class CallEmitter {
   void RunWhile() {
     llvm::Value* places[] = {Word(words_.places[0]), Word(words_.places[1])};
     for (size_t i = 0; i < call_.carried.size(); ++i) {
-      if (call_.carried[i].kind == Kind::kSwapped || IsCounter(i)) continue;
+      if (call_.carried[i].kind == Kind::kSwapped || call_.CounterOf(i) != nullptr) continue;
       for (llvm::Value* place : places) CopyEntry(f_, arguments_, place, static_cast<int>(i));
     }
     llvm::Value* last = f_.While(
@@ -199,11 +198,6 @@ class CallEmitter {
     for (size_t i = 0; i < call_.carried.size(); ++i) {
       if (call_.carried[i].kind == Kind::kSwapped) CopyEntry(f_, last, results_, static_cast<int>(i));
     }
-  }
-
-  bool IsCounter(size_t argument) const {
-    return std::any_of(call_.counters.begin(), call_.counters.end(),
-                       [&](const Counter& counter) { return counter.argument == static_cast<int>(argument); });
   }
 
   // Emits expressions over the program's symbols and the loop's counters, whose values are dim sizes in block `state`.

@@ -170,5 +170,118 @@ graph @either(%x: f32[B, S]) where B, S {
   EXPECT_THAT(programs, Not(HasSubstr("_lt(")));  // no kernel compares
 }
 
+// Its results are its operands: the body returns the counter, as a tensor of one element.
+TEST(CountedLoops, ALoopThatChangesNothingElse) {
+  const std::string programs = HostPrograms(R"(
+graph @g(%x: f32[T, B]) {
+  %z = constant 0 : i64[]
+  %a, %y = while(%z, %x) {
+    region(%t: i64[], %x: f32[T, B]) {
+      %positions = iota {shape = [T + 1], axis = 0, dtype = i64}
+      %at = slice %positions {starts = [T], sizes = [1]}
+      %count = reshape %at {shape = []}
+      %goes = lt %t, %count
+      return %goes
+    }
+    region(%t: i64[], %x: f32[T, B]) {
+      %one = constant 1 : i64[]
+      %next = add %t, %one
+      return %next, %x
+    }
+  }
+  return "y" = %y
+}
+)");
+  EXPECT_THAT(programs, HasSubstr("alloc w0 = 8 "));
+  EXPECT_THAT(programs, HasSubstr("output 0 []"));
+  EXPECT_THAT(programs, Not(HasSubstr("output 0 [t]")));
+}
+
+TEST(CountedLoops, WhatTheConditionDoesNotNeedIsNotCounted) {
+  const std::string programs = HostPrograms(R"(
+graph @g(%x: f32[B]) {
+  %z = constant 0 : i64[]
+  %s0 = constant 1 : i64[]
+  %t1, %s1, %x1 = while(%z, %s0, %x) {
+    region(%t: i64[], %s: i64[], %x: f32[B]) {
+      %most = constant 100 : i64[]
+      %goes = lt %t, %most
+      return %goes
+    }
+    region(%t: i64[], %s: i64[], %x: f32[B]) {
+      %one = constant 1 : i64[]
+      %next = add %t, %one
+      %random = constant 6364136223846793005 : i64[]
+      %sum = add %s, %random
+      %y = tanh %x
+      return %next, %sum, %y
+    }
+  }
+  return "y" = %x1, "s" = %s1
+}
+)");
+  EXPECT_THAT(programs, HasSubstr("counts t from 0"));
+  EXPECT_THAT(programs, Not(HasSubstr("counts s")));
+}
+
+// %t2 doubles within a maximum; %u adds what may overflow.
+TEST(CountedLoops, NestedGrowthIsSlowToo) {
+  EXPECT_THAT(Rows(kUpToT, "%twice = add %t, %t\n %next = max %twice, %one"), HasSubstr("condition w"));
+  EXPECT_THAT(Rows(kUpToT, "%large = constant 5000000000 : i64[]\n %next = add %t, %large"), HasSubstr("condition w"));
+  EXPECT_THAT(Rows(kUpToT, "%more_t = add %t, %one\n %next = max %more_t, %one"), HasSubstr("counts t"));
+}
+
+// The condition's region has a bound that the body's lacks: kernels compute it, and the bound is checked.
+TEST(CountedLoops, ChecksOfTheConditionStay) {
+  EXPECT_THAT(HostPrograms(R"(
+graph @g(%x: f32[T, B]) {
+  %z = constant 0 : i64[]
+  %a, %y = while(%z, %x) {
+    region(%t: i64[], %x: f32[T, B]) where T in [1, 4], B {
+      %three = constant 3 : i64[]
+      %goes = lt %t, %three
+      return %goes
+    }
+    region(%t: i64[], %x: f32[T, B]) {
+      %one = constant 1 : i64[]
+      %next = add %t, %one
+      %more = tanh %x
+      return %next, %more
+    }
+  }
+  return "y" = %y
+}
+)"),
+              HasSubstr("condition w"));
+}
+
+// The body never runs, as its bound and the condition say; the check of its bound tells other lengths.
+TEST(CountedLoops, ABodyThatCannotRunCompiles) {
+  EXPECT_THAT(HostPrograms(R"(
+graph @g(%x: f32[T, B]) where T in [0, 8], B {
+  %z = constant 0 : i64[]
+  %zero = constant 0 : f32[]
+  %none = broadcast %zero {shape = [B]}
+  %a, %s, %y = while(%z, %none, %x) {
+    region(%t: i64[], %s: f32[B], %x: f32[T, B]) where T in [0, 0], B {
+      %positions = iota {shape = [T + 1], axis = 0, dtype = i64}
+      %at = slice %positions {starts = [T], sizes = [1]}
+      %count = reshape %at {shape = []}
+      %goes = lt %t, %count
+      return %goes
+    }
+    region(%t: i64[], %s: f32[B], %x: f32[T, B]) where T in [0, 0], B {
+      %one = constant 1 : i64[]
+      %next = add %t, %one
+      %more = tanh %s
+      return %next, %more, %x
+    }
+  }
+  return "s" = %s
+}
+)"),
+              HasSubstr("counts t from 0"));
+}
+
 }  // namespace
 }  // namespace tailor::lower

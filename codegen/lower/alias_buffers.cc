@@ -106,8 +106,11 @@ class Reuse {
   }
 
   static bool IsBlock(const host::HostBuffer& buffer) { return buffer.place == Place::kWorkspace; }
+  // Not if an output has its memory already: what updates it there reads it without an operand.
   bool IsDonated(const host::HostBuffer& buffer) const {
-    return buffer.place == Place::kInput && program_.donated[buffer.index];
+    const std::vector<int>& taken = program_.memory_of;
+    return buffer.place == Place::kInput && program_.donated[buffer.index] &&
+           std::find(taken.begin(), taken.end(), buffer.index) == taken.end();
   }
   // An aliased output needs the input's dtype: the caller knows the memory by that dtype.
   bool IsOfItsType(const host::HostBuffer& output, const host::HostBuffer& from) const {

@@ -167,6 +167,29 @@ graph @g(%x: f32[N, 8]) {
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("memory of")));
 }
 
+// The scatter updates the input's memory without naming it as an operand.
+TEST(AliasBuffers, NotADonatedInputThatIsUpdatedInPlaceLater) {
+  const std::string text = Donated(R"(
+graph @g(%x: f32[N, 8], %i: i64[1, 1], %row: f32[1, 8]) {
+  %t = tanh %x
+  %w = constant @w : f32[8, 8]
+  %d = dot %t, %w
+  %u = dot %w, %t {transpose_rhs = 1}
+  %y = scatter %x, %i, %row {combiner = "add"}
+  return "d" = %d, "u" = %u, "y" = %y
+})");
+  EXPECT_THAT(text, testing::HasSubstr("output 2 [N, 8] in the memory of input 0"));
+  EXPECT_THAT(text, testing::HasSubstr("g0_tanh(in0, w0)"));
+  const std::string both = Donated(R"(
+graph @g(%x: f32[N, 8], %i: i64[1, 1], %row: f32[1, 8]) {
+  %a = scatter %x, %i, %row {combiner = "set"}
+  %b = scatter %x, %i, %row {combiner = "add"}
+  return "a" = %a, "b" = %b
+})");
+  EXPECT_THAT(both, testing::HasSubstr("output 1 [N, 8] in the memory of input 0"));
+  EXPECT_THAT(both, testing::Not(testing::HasSubstr("output 0 [N, 8] in the memory")));
+}
+
 TEST(AliasBuffers, NotAnInputThatIsNotDonated) {
   EXPECT_THAT(ProgramOf(R"(
 graph @g(%x: f32[N, 8]) {

@@ -20,8 +20,8 @@ GROUPS = ("images", "transformers", "speech", "detection")
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """`source`: "wheel", or the exporter: "dynamo" or "legacy". `sizes`: of the symbols of its manifest entry. `tolerance`: of
-    the largest magnitude of an output."""
+    """`name`: the file's, and after a colon what tells another case of it apart. `source`: "wheel", or the exporter: "dynamo" or
+    "legacy". `sizes`: of the symbols of its manifest entry. `tolerance`: of the largest magnitude of an output."""
     name: str
     source: str
     group: str
@@ -35,7 +35,11 @@ class Model:
 
     @property
     def file(self):
-        return f"{self.name}.onnx" if self.source == "wheel" else f"{self.name}_{self.source}.onnx"
+        return f"{self.export}.onnx" if self.source == "wheel" else f"{self.export}_{self.source}.onnx"
+
+    @property
+    def export(self):
+        return self.name.partition(":")[0]
 
 
 def listed():
@@ -78,7 +82,7 @@ class Corpus:
         if not EXPORTERS_PYTHON.exists():
             raise NotMeasured("PyTorch is not installed: ./dev bench --only models installs it (6 GB in .venv-exporters)")
         done = subprocess.run([EXPORTERS_PYTHON, "-B", EXPORT, "--width", "real", "--exporter", model.source, "--out",
-                               self._exports, model.name], capture_output=True, text=True, check=False)
+                               self._exports, model.export], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NotMeasured(f"not exported: {(done.stdout.strip() or done.stderr.strip())[-200:]}")
         return path

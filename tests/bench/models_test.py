@@ -137,7 +137,7 @@ class CorpusTest(unittest.TestCase):
             "classifiers", "clip", "decoders", "dense", "detection", "recurrent", "speech", "text"))
         for each in corpus.listed():
             if each.source != "wheel":
-                self.assertRegex(catalog, rf'(model|classifier|cached)\("{each.name}"', each.name)
+                self.assertRegex(catalog, rf'(model|classifier|cached)\("{each.export}"', each.name)
 
     def test_sizes_and_constants(self):
         self.assertEqual(corpus.sizes_of("samples=4 fmin=46.875"), {"samples": 4, "fmin": 46.875})

@@ -29,10 +29,10 @@ RowUpdates::RowUpdates(const Graph& graph, const ShapeFacts& facts, const Fusion
     const NodeId id = plan.groups[s].dominant;
     const Node& node = graph.node(id);
     if (!SetsOneRow(graph, facts, on_host, node)) continue;
-    // The group that computes the row, if none after it reads what the scatter overwrites.
+    // The group that computes the row, if it and those after it neither read nor write what the scatter overwrites.
     for (int g = s - 1; g >= 0; --g) {
       const FusionGroup& group = plan.groups[g];
-      if (IsIn(group.inputs, node.operands[0])) break;
+      if (IsIn(group.inputs, node.operands[0]) || IsIn(group.outputs, node.operands[0])) break;
       if (!IsIn(group.outputs, node.operands[2])) continue;
       if (group.kind == GroupKind::kLoop) scatters_[g].push_back(id);
       break;

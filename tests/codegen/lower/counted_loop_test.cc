@@ -3,29 +3,15 @@
 
 #include <string>
 
-#include "codegen/lower/lower_graph.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/lower/host_programs.h"
 
 namespace tailor::lower {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-// The host programs of a graph, one after the other.
-std::string HostPrograms(const std::string& text) {
-  auto parsed = ParseGraph(text);
-  if (!parsed.ok()) return parsed.status().ToString();
-  auto lowered = LowerGraph(*parsed, TargetTraits{});
-  if (!lowered.ok()) return lowered.status().ToString();
-  std::string out = "\n";
-  for (size_t i = 0; i < lowered->programs.size(); ++i) {
-    out += "program " + std::to_string(i) + "\n" + lowered->programs[i].Text();
-  }
-  return out;
-}
 
 // A loop over %t, of type i64[], and %sum, f32[B], which adds row %t of %x. `condition` returns, `body` computes %next.
 std::string Rows(const std::string& condition, const std::string& body, const std::string& outputs = "\"sum\" = %sum",

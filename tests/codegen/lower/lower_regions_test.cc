@@ -1,29 +1,16 @@
 // Host programs of graphs with loops, branches and data-dependent dims.
 #include <string>
 
-#include "codegen/lower/lower_graph.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/lower/host_programs.h"
 
 namespace tailor::lower {
 namespace {
 
-std::string Programs(const std::string& text) {
-  auto parsed = ParseGraph(text);
-  if (!parsed.ok()) return parsed.status().ToString();
-  auto lowered = LowerGraph(*parsed, TargetTraits{});
-  if (!lowered.ok()) return lowered.status().ToString();
-  std::string out = "\n";
-  for (size_t i = 0; i < lowered->programs.size(); ++i) {
-    out += "program " + std::to_string(i) + "\n" + lowered->programs[i].Text();
-  }
-  return out;
-}
-
 // The state swaps two places, the rows go where they belong, and the input is read where it is.
 TEST(LowerRegions, ALoopSwapsPlacesAndUpdatesInPlace) {
-  EXPECT_EQ(Programs(R"(
+  EXPECT_EQ(HostPrograms(R"(
 graph @rows(%x: f32[T, B], %n: i64[]) {
   %zero = constant 0 : f32[]
   %none = broadcast %zero {shape = [T, B]}
@@ -99,7 +86,7 @@ launch 3 g3_add(in1, out1) dims []
 
 // A loop that replaces row t of its state. `before` computes %update, f32[1, C]; `after` ends with the results.
 std::string UpdatedRows(const std::string& before, const std::string& after) {
-  return Programs(R"(
+  return HostPrograms(R"(
 graph @rows(%x: f32[T, B], %n: i64[]) {
   %zero = constant 0 : f32[]
   %none = broadcast %zero {shape = [T, B]}
@@ -168,7 +155,7 @@ TEST(LowerRegions, AStateThatAnInnerLoopHandsOnIsUpdatedInPlaceUnlessThatIsRead)
 }
 
 TEST(LowerRegions, DataDependentStepsAreInTheContinuation) {
-  EXPECT_EQ(Programs(R"(
+  EXPECT_EQ(HostPrograms(R"(
 graph @head(%x: f32[B], %n: i64[]) where B, N in [1, 64] {
   %m = bind %n {extent = [N]}
   %y = neg %x
@@ -199,7 +186,7 @@ launch 0 g0_exp(in0, out1) dims [N, B]
 }
 
 TEST(LowerRegions, ABranchWritesToPlacesOrToMemoryThatGrows) {
-  EXPECT_EQ(Programs(R"(
+  EXPECT_EQ(HostPrograms(R"(
 graph @either(%c: bool[], %x: f32[B, S]) where B, S, P, Q {
   %same, %turned = if(%c, %x) {shapes = [B, S, P, Q]} {
     region(%a: f32[M, N]) {
@@ -255,7 +242,7 @@ launch 0 g0_exp(in0, out1) dims [P*Q, P, Q]
 }
 
 TEST(LowerRegions, ErrorsNameTheLoop) {
-  EXPECT_EQ(Programs(R"(
+  EXPECT_EQ(HostPrograms(R"(
 graph @g(%x: f32[B]) {
   %y = while(%x) {
     region(%a: f32[N]) { %no = constant false : bool[] return %no }
@@ -270,7 +257,7 @@ graph @g(%x: f32[B]) {
 )"),
             "INVALID_ARGUMENT: while %y: symbol M cannot be solved: no input dim has the form c*M + d, and nothing "
             "equates it with other symbols (broadcast %b has size M) [tailor/node='y']");
-  EXPECT_EQ(Programs(R"(
+  EXPECT_EQ(HostPrograms(R"(
 graph @g(%x: f32[B], %n: i64[]) {
   %m = bind %n {extent = [B]}
   return %m

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/lower/host_programs.h"
 
 namespace tailor::lower {
 namespace {
@@ -81,6 +82,25 @@ TEST(RowUpdates, NotWhereTheRowMayNotExist) {
       %beyond = add %place, %single
       %y.2 = scatter %y, %beyond, %row {combiner = "set"})"),
               HasSubstr("faults from"));
+}
+
+// The second scatter's row is computed before the first scatter runs: set then, it would be overwritten.
+TEST(RowUpdates, NotBeforeAnotherUpdateOfTheMemory) {
+  const std::string programs = HostPrograms(R"(
+graph @g(%m: f32[R, 8], %v: f32[8]) where R in [1, 64] {
+  %i = constant 0 : i64[]
+  %at = reshape %i {shape = [1]}
+  %b = exp %v
+  %a = tanh %v
+  %first = scatter %m, %at, %a {combiner = "set"}
+  %second = scatter %first, %at, %b {combiner = "set"}
+  return "second" = %second
+})",
+                                            {true});
+  EXPECT_THAT(programs, HasSubstr("output 0 [R, 8] in the memory of input 0"));
+  EXPECT_THAT(programs, HasSubstr("g0_exp(in1, w0)"));
+  EXPECT_THAT(programs, HasSubstr("g1_tanh(in1, w1, out0)"));
+  EXPECT_THAT(programs, HasSubstr("_scatter("));
 }
 
 }  // namespace

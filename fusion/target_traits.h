@@ -42,6 +42,12 @@ struct TargetTraits {
   // Matmul kernels read their rhs in panels: constants are stored in panels, other rhs are packed by a kernel of their
   // own. Else they read it row-major, as it is in memory.
   bool packed_rhs = true;
+  // Up to this many rows, with packed_rhs: a matmul reads a rhs that is not constant where it is in memory, and makes
+  // its panels itself. One pass over the rhs, as for a matrix times a vector, where packing takes three.
+  int64_t most_rows_in_place = 0;
+  // Batch indices of a matmul that share a rhs may be rows of one matmul, though indices of other tensors then take
+  // divisions.
+  bool merge_rows = false;
   // Panels of f16 and bf16 have the XOR swizzle of device memory (HasXorSwizzle), and a session converts constants.
   // Else they are those of the artifact (PanelLayout): bf16 in pairs of rows.
   bool device_panels = false;

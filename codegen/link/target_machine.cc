@@ -26,6 +26,8 @@ std::vector<CpuTarget> MakePlainLevels() {
   v2.traits.vector_bytes = 16;
   v2.traits.vector_registers = 16;
   v2.traits.fused_multiply_add = false;
+  v2.traits.most_rows_in_place = 24;
+  v2.traits.merge_rows = true;
 
   CpuTarget v3 = v2;
   v3.name = v3.level = "x86-64-v3";

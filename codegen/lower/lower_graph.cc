@@ -78,7 +78,9 @@ class GraphLowering {
     tables_.groups = {.pairs = !traits_.device_panels,
                       .winograd = options.winograd && traits_.winograd,
                       .stage_strided_lhs = traits_.stage_strided_lhs,
-                      .packed_rhs = traits_.packed_rhs};
+                      .packed_rhs = traits_.packed_rhs,
+                      .most_rows_in_place = traits_.most_rows_in_place,
+                      .merge_rows = traits_.merge_rows};
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
     tables_.join_chains = traits_.max_attention_row > 0;

@@ -14,6 +14,7 @@
 #include "codegen/lower/value_lowering.h"
 #include "codegen/lower/winograd_windows.h"
 #include "codegen/plan/combiner.h"
+#include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_rewrites.h"
 #include "fusion/node_class.h"
 #include "graph/finite_constant.h"
@@ -84,6 +85,7 @@ class GroupLowering {
       for (Statement& s : stage.statements) values.plan.FoldSplitIndices(values.plan.buffers[s.buffer], s.indices);
     }
     if (form_ != GroupForm::kJoined) CollapseAxes(values.plan, facts_, /*keep_m=*/form_ == GroupForm::kLink);
+    if (options_.merge_rows) MergeRowsOfOneRhs(values.plan);
     const std::vector<int> order = Canonicalize(values.plan);
     LoweredKernel kernel;
     for (size_t i = 0; i < order.size(); ++i) {
@@ -394,7 +396,8 @@ class GroupLowering {
   }
 
   // The rhs as panels or a row-major matrix (LowerGroupOptions::packed_rhs); in joined groups any expression. A rhs
-  // that is not in memory in this form is computed by a kernel of its own.
+  // that is not in memory in this form is computed by a kernel of its own, which does nothing where the matmul has few
+  // rows and reads the rhs in place.
   ExprId RhsOperand(int n, int k) {
     const Node& dot = graph_.node(group_.dominant);
     const Value rhs = dot.operands[1];
@@ -409,9 +412,18 @@ class GroupLowering {
 
     const Shape& shape = graph_.type(rhs).shape;
     Shape batch(shape.begin(), shape.end() - 2);
+    DimExpr rows = group_.axes[n - 1].dim_size;  // of all matmuls in a row that have this rhs
+    for (int axis = n - 2; axis >= 0 && !DependsOn(values_.plan, element, axis); --axis) {
+      rows = rows * group_.axes[axis].dim_size;
+    }
     const DimExpr& columns = group_.axes[n].dim_size;
     const DimExpr& depth = group_.axes[k].dim_size;
-    kernels_.push_back(options_.packed_rhs ? PackKernel(rhs, batch, depth, columns, transposed)
+    const InPlace how = HowInPlace(element, rows, columns, n, k);
+    if (how == InPlace::kRows) return element;
+    const bool in_place = how == InPlace::kFewRows;
+    Shape copies;  // 0 for few rows, else 1
+    if (in_place) copies = {DimExpr::Min(1, DimExpr::FloorDiv(rows, options_.most_rows_in_place + 1))};
+    kernels_.push_back(options_.packed_rhs ? PackKernel(rhs, copies, batch, depth, columns, transposed)
                                            : RowMajorKernel(rhs, batch, depth, columns, transposed));
     Shape logical = batch;
     logical.push_back(depth);
@@ -424,7 +436,30 @@ class GroupLowering {
     Index index = BatchIndex(shape);
     index.push_back(values_.Axis(k));
     index.push_back(values_.Axis(n));
-    return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(rhs).dtype, .ref = buffer, .args = index});
+    const DType dtype = graph_.type(rhs).dtype;
+    const ExprId packed = values_.plan.Add({.kind = ExprKind::kLoad, .dtype = dtype, .ref = buffer, .args = index});
+    if (!in_place) return packed;
+    const ExprId few =
+        values_.IndexOp(ExprKind::kIndexLess, values_.Dim(rows), values_.Dim(options_.most_rows_in_place + 1));
+    return values_.Op(OpKind::kSelect, dtype, {few, element, packed});
+  }
+
+  // How a matmul may read `element`, of its rhs, where it is in memory (TargetTraits::most_rows_in_place): not; its
+  // rows, which are short and whole panels; or, with few rows of its own, as panels that it makes itself (InPlaceRhs).
+  enum class InPlace : uint8_t { kNot, kRows, kFewRows };
+  InPlace HowInPlace(ExprId element, const DimExpr& rows, const DimExpr& columns, int n, int k) {
+    constexpr int64_t kLongRow = 256;  // elements; in longer ones, a panel's rows would be in many pages
+    const Expr load = values_.plan.exprs[element];
+    if (options_.most_rows_in_place == 0 || load.kind != ExprKind::kLoad || load.predicate >= 0) return InPlace::kNot;
+    const int64_t most_columns = facts_.RangeOf(columns).max;
+    if (most_columns <= kMostRowVectorColumns || PanelsOf(load.dtype) != ConstantLayout::kPanels16)
+      return InPlace::kNot;  // other matmuls with so few columns have kernels of their own
+    const MatrixRows order = MatrixRowsOf(values_.plan, load, n, k);
+    if (order == MatrixRows::kNone) return InPlace::kNot;
+    if (order == MatrixRows::kAlongN && most_columns <= kLongRow && facts_.ProvablyDivisible(columns, kPanelColumns))
+      return InPlace::kRows;
+    const bool few = facts_.RangeOf(rows).min <= options_.most_rows_in_place;
+    return few && SizeOf(load.dtype) == 4 && values_.plan.stages.empty() ? InPlace::kFewRows : InPlace::kNot;
   }
 
   enum class MatrixOrder : uint8_t { kStraight, kTransposed };  // [..., k, n], [..., n, k]
@@ -489,15 +524,16 @@ class GroupLowering {
     return Finish(copy);
   }
 
-  // The packing kernel: [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero-padded. With pairs along K: [batch...,
-  // ceil(N/16), ceil(K/2), 16] of words of two elements, the first in the low half. On devices, halves of rows are
-  // swapped (HasXorSwizzle).
-  LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
-                           bool transposed) {
+  // The packing kernel: [batch..., K, N] -> [copies..., batch..., ceil(N/16), K, 16], zero-padded. With pairs along K:
+  // [copies..., batch..., ceil(N/16), ceil(K/2), 16] of words of two elements, the first in the low half. On devices,
+  // halves of rows are swapped (HasXorSwizzle).
+  LoweredKernel PackKernel(Value rhs, const Shape& copies, const Shape& batch, const DimExpr& depth,
+                           const DimExpr& columns, bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
     const bool pairs = PanelsOf(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
     const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
-    Shape physical = batch;
+    Shape physical = copies;
+    physical.insert(physical.end(), batch.begin(), batch.end());
     physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
     physical.push_back(pairs ? DimExpr::CeilDiv(depth, 2) : depth);
     physical.push_back(kPanelColumns);
@@ -506,7 +542,7 @@ class GroupLowering {
       pack.plan.axes.push_back({pack.DimSizeOf(dim_size), AxisRole::kParallel});
       all.push_back(pack.Axis(static_cast<int>(all.size())));
     }
-    const size_t b = batch.size();
+    const size_t b = copies.size() + batch.size();
     const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
     ExprId within = all[b + 2];
     if (!options_.pairs && HasXorSwizzle(stored)) {
@@ -518,7 +554,7 @@ class GroupLowering {
     }
     const ExprId column = pack.IndexOp(ExprKind::kIndexAdd, first_column, within);
     const auto element = [&](ExprId row, bool row_exists) {
-      Index source(all.begin(), all.begin() + b);
+      Index source(all.begin() + copies.size(), all.begin() + b);
       source.push_back(transposed ? column : row);
       source.push_back(transposed ? row : column);
       ExprId inside = -1;

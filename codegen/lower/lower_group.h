@@ -13,11 +13,13 @@
 namespace tailor::lower {
 
 struct LowerGroupOptions {
-  bool in_place = false;          // a scatter updates the memory of its operand
-  bool pairs = true;              // panels as in the artifact; else as in device memory
-  bool winograd = false;          // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
-  bool stage_strided_lhs = true;  // TargetTraits::stage_strided_lhs
-  bool packed_rhs = true;         // TargetTraits::packed_rhs
+  bool in_place = false;           // a scatter updates the memory of its operand
+  bool pairs = true;               // panels as in the artifact; else as in device memory
+  bool winograd = false;           // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
+  bool stage_strided_lhs = true;   // TargetTraits::stage_strided_lhs
+  bool packed_rhs = true;          // TargetTraits::packed_rhs
+  int64_t most_rows_in_place = 0;  // TargetTraits::most_rows_in_place
+  bool merge_rows = false;         // MergeRowsOfOneRhs (codegen/plan/plan_rewrites.h)
 };
 // Lowers one group.
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,

@@ -340,9 +340,29 @@ class ProgramLowering {
       AddLaunch(std::move(joined));
       return absl::OkStatus();
     }
-    std::vector<LoweredKernel> links;
+    std::vector<LoweredKernel> packing, links;
+    LowerGroupOptions options = tables_.groups;
+    TAILOR_RETURN_IF_ERROR(LowerLinks(chain, options, packing, links));
+    const auto rows = [](const LoweredKernel& matmul) {
+      const DimSize& m = matmul.plan.axes[std::get<ContractionForm>(matmul.plan.form).m].dim_size;
+      return m.is_constant() ? DimExpr(m.constant) : matmul.plan.dims[m.slot].value;
+    };
+    if (rows(links.front()) != rows(links.back())) {  // a block of rows is one of both matmuls
+      options.merge_rows = false;
+      TAILOR_RETURN_IF_ERROR(LowerLinks(chain, options, packing, links));
+    }
+    for (LoweredKernel& kernel : packing) AddLaunch(std::move(kernel));
+    AddLaunch(ChainKernels(std::move(links)));
+    return absl::OkStatus();
+  }
+
+  // The kernels of a chain's groups: those that pack, and the links.
+  absl::Status LowerLinks(const std::vector<int>& chain, const LowerGroupOptions& options,
+                          std::vector<LoweredKernel>& packing, std::vector<LoweredKernel>& links) const {
+    packing.clear();
+    links.clear();
     for (size_t link = 0; link < chain.size(); ++link) {
-      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], tables_.groups));
+      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], options));
       for (LoweredKernel& kernel : kernels) {
         for (LoweredKernel::Operand& operand : kernel.operands) {
           if (operand.packed >= 0) operand.packed = static_cast<int>(link);
@@ -350,9 +370,8 @@ class ProgramLowering {
       }
       links.push_back(std::move(kernels.back()));
       kernels.pop_back();
-      for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
+      std::move(kernels.begin(), kernels.end(), std::back_inserter(packing));
     }
-    AddLaunch(ChainKernels(std::move(links)));
     return absl::OkStatus();
   }
 

@@ -41,6 +41,11 @@ Contraction ContractionOf(const KernelPlan& plan) {
   for (int axis = 0; axis < form.m; ++axis) c.batch.push_back(axis);
   c.lhs = plan.exprs[factors[0]];
   c.rhs = plan.exprs[factors[1]];
+  if (c.rhs.kind == ExprKind::kOp) {
+    const std::vector<ExprId> choice = c.rhs.args;
+    c.in_place = InPlaceRhs{choice[0], plan.exprs[choice[1]]};
+    c.rhs = plan.exprs[choice[2]];
+  }
   c.sums = sum.buffer;
   c.accumulate = sum.accumulate;
   return c;
@@ -48,6 +53,15 @@ Contraction ContractionOf(const KernelPlan& plan) {
 
 AccessMap MapOf(KernelPlan& plan, const Expr& load, int axis) {
   return AccessMap::Along(plan, {load.ref, load.args}, axis);
+}
+
+MatrixRows MatrixRowsOf(KernelPlan plan, const Expr& load, int n, int k) {
+  const AccessMap along_n = MapOf(plan, load, n), along_k = MapOf(plan, load, k);
+  for (const AccessMap& map : {along_n, along_k}) {
+    if (!map.IsAffine() || map.kind() == AccessMap::Kind::kUniform) return MatrixRows::kNone;
+  }
+  if (along_n.IsUnitInLastDim() == along_k.IsUnitInLastDim()) return MatrixRows::kNone;
+  return along_n.IsUnitInLastDim() ? MatrixRows::kAlongN : MatrixRows::kAlongK;
 }
 
 std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction, int along) {

@@ -6,12 +6,19 @@
 #define TAILOR_CODEGEN_PLAN_CONTRACTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "codegen/plan/access_map.h"
 #include "codegen/plan/kernel_plan.h"
 
 namespace tailor {
+
+// A rhs that matmuls of few rows read where it is in memory: the plan's factor is `condition ? load : panels`.
+struct InPlaceRhs {
+  ExprId condition;  // over dim sizes
+  Expr load;         // of a matrix (MatrixRowsOf)
+};
 
 struct Contraction {
   std::vector<int> batch;  // axes, outer first
@@ -20,6 +27,7 @@ struct Contraction {
   size_t stage = 0;                    // the stage that sums; the later stages are the epilogue
   int dilation = 1;                    // ContractionForm::dilation
   Expr lhs, rhs;                       // loads; the rhs is panels, or row-major (TargetTraits::packed_rhs)
+  std::optional<InPlaceRhs> in_place;  // the alternative to panels (TargetTraits::most_rows_in_place)
   int sums = -1;                       // the kLocal buffer that receives the sums
   DType accumulate = DType::kInvalid;  // f32 or f64
 };
@@ -29,6 +37,10 @@ Contraction ContractionOf(const KernelPlan& plan);
 
 // The map of a load along `axis`. Adds expressions to `plan`.
 AccessMap MapOf(KernelPlan& plan, const Expr& load, int axis);
+
+// How a load reads a matrix where it is in memory: affine along axes n and k, and contiguous along one of them.
+enum class MatrixRows : uint8_t { kNone, kAlongN, kAlongK };
+MatrixRows MatrixRowsOf(KernelPlan plan, const Expr& load, int n, int k);
 
 // The accesses of the epilogue that are contiguous along axis `along` (m or n), one run per index of the other axis.
 // Includes stores, in the form of loads. Only accesses with plain arithmetic indices.

@@ -128,8 +128,8 @@ struct LoopForm {
 
 // A matmul. The axes before m are the batch; an axis after k fills the staging buffer. Stage `sum` is one statement
 // that sums over k the products of operand 0 and operand 1. Operand 0 is the lhs, a plain load; operand 1 is the rhs:
-// panels read at (k, n), or a row-major matrix read at (k, n) or (n, k) (TargetTraits::packed_rhs). Later stages are
-// the epilogue.
+// panels read at (k, n), or a row-major matrix read at (k, n) or (n, k) (TargetTraits::packed_rhs), or the choice
+// between a load from the tensor and its panels (TargetTraits::most_rows_in_place). Later stages are the epilogue.
 struct ContractionForm {
   int m = -1, n = -1, k = -1;  // axes: consecutive
   int fill = -1;               // the stage that fills the staging buffer of the lhs; -1: the lhs is in memory

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/plan/contraction.h"
+
 namespace tailor {
 namespace {
 
@@ -77,6 +79,7 @@ bool IsScanOnly(const KernelPlan& plan) {
 }
 
 bool HasScratch(const KernelPlan& plan) {
+  if (plan.IsContraction() && ContractionOf(plan).in_place) return true;
   return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
     return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kStaging;
   });

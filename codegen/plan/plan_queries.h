@@ -29,7 +29,7 @@ bool ExchangedIsThreadPrivate(const KernelPlan& plan);
 // Whether the plan is one stage: a scan and its elementwise followers.
 bool IsScanOnly(const KernelPlan& plan);
 
-// Whether launches get scratch memory: for row buffers, blocks or staging buffers.
+// Whether launches get scratch memory: for row buffers, blocks, staging buffers or panels of a rhs in place.
 bool HasScratch(const KernelPlan& plan);
 // Bytes of the row buffers of `rows` rows, each 64-byte aligned.
 SlotExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);

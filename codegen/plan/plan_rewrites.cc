@@ -5,6 +5,7 @@
 
 #include "codegen/plan/plan_copier.h"
 #include "codegen/plan/access_map.h"
+#include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor {
@@ -85,7 +86,11 @@ KernelForm MergedForm(KernelForm form, int outer) {
   return form;
 }
 
-KernelPlan Merge(const KernelPlan& from, int outer) {
+// How indices read a merged axis: as the inner of the two axes, where the accesses allow it, or by its quotient and
+// remainder.
+enum class MergedIndex : uint8_t { kInner, kDigits };
+
+KernelPlan Merge(const KernelPlan& from, int outer, MergedIndex index = MergedIndex::kInner) {
   KernelPlan to;
   to.name = from.name;
   to.form = MergedForm(from.form, outer);
@@ -97,8 +102,15 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
     to.axes.push_back({to.AddDim(slot), from.axes[i].role});
   }
   auto axis = [&](int old) {
-    if (old == outer) return to.Add({.kind = ExprKind::kDimSize, .dim_size = {.constant = 0}});
-    return to.Add({.kind = ExprKind::kAxis, .ref = old > outer ? old - 1 : old});
+    const ExprId merged = to.Add({.kind = ExprKind::kAxis, .ref = old > outer ? old - 1 : old});
+    if (old != outer && old != outer + 1) return merged;
+    if (index == MergedIndex::kInner) {
+      return old == outer ? to.Add({.kind = ExprKind::kDimSize, .dim_size = {.constant = 0}}) : merged;
+    }
+    const DimSize& inner = from.axes[outer + 1].dim_size;
+    const DimSlot slot = inner.is_constant() ? DimSlot{.value = inner.constant} : from.dims[inner.slot];
+    const ExprId size = to.Add({.kind = ExprKind::kDimSize, .dim_size = to.AddDim(slot)});
+    return to.Add({.kind = old == outer ? ExprKind::kIndexFloorDiv : ExprKind::kIndexMod, .args = {merged, size}});
   };
   std::vector<int> buffers(from.buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = static_cast<int>(i);
@@ -134,6 +146,28 @@ void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m) {
     } else {
       ++outer;
     }
+  }
+}
+
+void MergeRowsOfOneRhs(KernelPlan& plan) {
+  const auto* form = std::get_if<ContractionForm>(&plan.form);
+  while (form != nullptr && form->fill < 0 && form->m > 0) {
+    KernelPlan before = plan;  // maps add expressions
+    const Contraction c = ContractionOf(before);
+    const int batch = form->m - 1;
+    const auto moves = [&](const Expr& load) {
+      return std::any_of(load.args.begin(), load.args.end(), [&](ExprId id) { return DependsOn(plan, id, batch); });
+    };
+    if (moves(c.rhs) || (c.in_place && moves(c.in_place->load)) || StoresAlongRows(before, c)) return;
+    KernelPlan merged = Merge(plan, batch, MergedIndex::kDigits);
+    for (Stage& stage : merged.stages) {
+      for (Statement& s : stage.statements) merged.FoldSplitIndices(merged.buffers[s.buffer], s.indices);
+    }
+    KernelPlan after = merged;
+    const Contraction rows = ContractionOf(after);
+    if (!MapOf(after, rows.lhs, rows.m).IsAffine()) return;
+    plan = std::move(merged);
+    form = std::get_if<ContractionForm>(&plan.form);
   }
 }
 

@@ -14,6 +14,12 @@ namespace tailor {
 // `keep_m` the m axis.
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m = false);
 
+// Merges the m axis of a contraction with batch axes before it along which the rhs does not move, if the lhs stays
+// affine: heads of queries that share keys and values, or the batch under a bias of [S, N], become rows of one matmul,
+// which reads its rhs once for all. Other indices may become quotients and remainders of the new m. Only where results
+// are stored along n.
+void MergeRowsOfOneRhs(KernelPlan& plan);
+
 // Drops all parts that no statement uses. Renumbers buffers by kind (inputs, outputs, row, local) in their order, and
 // dim slots and expressions by first use. Returns the old number of each new buffer.
 std::vector<int> Canonicalize(KernelPlan& plan);

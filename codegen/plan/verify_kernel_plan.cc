@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/contraction.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -414,6 +415,28 @@ class PlanVerifier {
     return is_sum && product.kind == ExprKind::kOp && product.op == OpKind::kMul ? product.args : std::vector<ExprId>();
   }
 
+  // The panels of a factor that is a choice between the tensor and its panels (InPlaceRhs), else the factor.
+  absl::StatusOr<ExprId> RhsOf(ExprId factor, const ContractionForm& form) const {
+    const Expr& choice = plan_.exprs[factor];
+    if (choice.kind != ExprKind::kOp) return factor;
+    if (choice.op != OpKind::kSelect) return Wrong("contraction", "a factor is not a load");
+    const Expr& condition = plan_.exprs[choice.args[0]];
+    const bool of_sizes = condition.kind == ExprKind::kIndexLess &&
+                          std::all_of(condition.args.begin(), condition.args.end(),
+                                      [&](ExprId arg) { return plan_.exprs[arg].kind == ExprKind::kDimSize; });
+    if (!of_sizes) return Wrong("contraction", "the choice of its rhs is not a comparison of dim sizes");
+    if (!IsPlainLoad(choice.args[1])) return Wrong("contraction", "its rhs in memory is not a load");
+    if (form.fill >= 0) return Wrong("contraction", "it stages its lhs and reads its rhs in place");
+    if (plan_.buffers[plan_.exprs[choice.args[2]].ref].layout != ConstantLayout::kPanels16)
+      return Wrong("contraction", "the alternative to its rhs in memory is not panels");
+    if (!IsMatrix(plan_.exprs[choice.args[1]], form)) return Wrong("contraction", "its rhs in memory is not a matrix");
+    return choice.args[2];
+  }
+
+  bool IsMatrix(const Expr& load, const ContractionForm& form) const {
+    return MatrixRowsOf(plan_, load, form.n, form.k) != MatrixRows::kNone;
+  }
+
   absl::Status VerifyContraction(const ContractionForm& form) const {
     const int axes = static_cast<int>(plan_.axes.size());
     if (form.m < 0 || form.n != form.m + 1 || form.k != form.n + 1 || form.k >= axes) {
@@ -432,16 +455,17 @@ class PlanVerifier {
     const std::vector<ExprId> factors = FactorsOfSum(sum, form.k);
     if (factors.empty()) return Wrong("contraction", "no stage is a sum of products over k");
     if (SizeOf(sum.accumulate) < 4) return Wrong("contraction", "sums are not of 32 or 64 bits");
-    if (!IsPlainLoad(factors[0]) || !IsPlainLoad(factors[1])) return Wrong("contraction", "a factor is not a load");
-    const Expr &lhs = plan_.exprs[factors[0]], &rhs = plan_.exprs[factors[1]];
+    TAILOR_ASSIGN_OR_RETURN(const ExprId read_rhs, RhsOf(factors[1], form));
+    if (!IsPlainLoad(factors[0]) || !IsPlainLoad(read_rhs)) return Wrong("contraction", "a factor is not a load");
+    const Expr &lhs = plan_.exprs[factors[0]], &rhs = plan_.exprs[read_rhs];
     const size_t rank = rhs.args.size();
     const auto reads_at = [&](int row, int column) {
       return rank >= 2 && IsAxisIndex(rhs.args[rank - 2], row) && IsAxisIndex(rhs.args[rank - 1], column);
     };
     const bool row_major = plan_.buffers[rhs.ref].layout == ConstantLayout::kRowMajor;
-    if (!reads_at(form.k, form.n) && !(row_major && reads_at(form.n, form.k))) {
-      return Wrong("contraction", row_major ? "the rhs is not a matrix read at (k, n) or (n, k)"
-                                            : "the rhs is not panels read at (k, n)");
+    const bool matrix = reads_at(form.n, form.k) || IsMatrix(rhs, form);
+    if (!reads_at(form.k, form.n) && !(row_major && matrix)) {
+      return Wrong("contraction", row_major ? "the rhs is not a matrix" : "the rhs is not panels read at (k, n)");
     }
     const bool winograd = plan_.buffers[rhs.ref].layout == ConstantLayout::kWinogradPanels16;
     if (winograd && (form.fill < 0 || lhs.args.size() < 4)) {

@@ -118,6 +118,8 @@ class ScheduleVerifier {
     if (tile.rows_in_lanes && (s_.lane_axis != form.m || tile.chooses))
       return Wrong("tile rows_in_lanes", "needs lanes along m, without chooses");
     const Contraction c = ContractionOf(plan_);
+    const bool panels = !c.in_place && plan_.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor;
+    if (!panels && tile.rows_in_lanes) return Wrong("tile rows_in_lanes", "reads panels only");
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
     if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))
       return Wrong("tile winograd_tiles", "must be set exactly where the rhs has Winograd panels");

@@ -50,6 +50,15 @@ void ScalarEmitter::SetAxis(int axis, llvm::Value* index) {
   Forget();
 }
 
+void ScalarEmitter::SetIndex(ExprId id, llvm::Value* value) {
+  if (value != nullptr) {
+    indices_[id] = value;
+  } else {
+    indices_.erase(id);
+  }
+  Forget();
+}
+
 void ScalarEmitter::SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask) {
   axes_[axis] = first;
   if (lane_axis_ != axis) lane_dependence_.clear();
@@ -114,6 +123,7 @@ llvm::Value* ScalarEmitter::EmitLanes(ExprId id) { return ToLanes(Emit(id)); }
 
 llvm::Value* ScalarEmitter::Emit(ExprId id) {
   if (auto it = memo_.find(id); it != memo_.end()) return it->second;
+  if (auto it = indices_.find(id); it != indices_.end()) return it->second;
   llvm::Value* value = EmitUncached(plan_.exprs[id]);
   memo_[id] = value;
   return value;

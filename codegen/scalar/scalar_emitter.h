@@ -56,6 +56,8 @@ class ScalarEmitter {
 
   // Sets the value of an axis. Clears the memo, since memoized values must dominate their uses.
   void SetAxis(int axis, llvm::Value* index);
+  // Sets the value of an index expression, whatever the axes' values are; null: as they say.
+  void SetIndex(ExprId id, llvm::Value* value);
   // Lanes run along `axis`: lane i has index first + i. `mask` (<lanes x i1>; null: all) guards memory accesses. With
   // `lanes` = 1 the axis is scalar.
   void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask);
@@ -178,6 +180,7 @@ class ScalarEmitter {
   const KernelPlan& plan_;
   const KernelFrame& frame_;
   absl::flat_hash_map<int, llvm::Value*> axes_;
+  absl::flat_hash_map<ExprId, llvm::Value*> indices_;
   absl::flat_hash_map<int, llvm::Value*> locals_;
   absl::flat_hash_map<ExprId, llvm::Value*> memo_;
   absl::flat_hash_map<ExprId, llvm::Value*> first_memo_;

@@ -13,6 +13,7 @@
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
+#include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/cpu/gemm/tile_prefetch.h"
@@ -72,10 +73,11 @@ class ContractionEmitter {
     tile->setAlignment(llvm::Align(64));
     tile_memory_ = tile;
     lhs_.emplace(b_, plan_, c_, lhs_form_, schedule_, depth_blocks_, frame_, *scalars_);
+    rhs_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
     epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
     if (tile_.rows_in_lanes) rows_in_lanes_.emplace(b_, plan_, c_, lhs_form_, schedule_, *lhs_);
     Value* own_prefetch_distance = EmitTilings();
-    fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_,
+    fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_, *rhs_,
                      own_prefetch_distance);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
@@ -101,8 +103,6 @@ class ContractionEmitter {
     groups_ = EvenTiling::Emit(b_, panels, tiling.limits.panels, tiling.whole_panels);
     row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks"));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, tiling.task_columns, "panel.blocks"));
-    rhs_.stride = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
-    batch_stride_ = b_.CreateMul(rhs_.stride, panels, "batch.stride");
     return tiling.ahead;
   }
 
@@ -133,13 +133,6 @@ class ContractionEmitter {
             .task_rows = field(32, 16, "task.rows"),
             .task_columns = b_.CreateMul(field(48, 16, "task.panels"), I64(kPanelColumns), "task.columns"),
             .ahead = field(kAheadBit, kAheadBits, "ahead")};
-  }
-
-  // Rows of a panel: K, rounded up to whole pairs in the pair layout.
-  Value* EmitPanelRows() {
-    Value* depth = AxisDimSize(c_.k);
-    if (plan_.buffers[c_.rhs.ref].layout != ConstantLayout::kPairPanels16) return depth;
-    return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
   }
 
   // Whether all batch indices read the same panels.
@@ -177,7 +170,7 @@ class ContractionEmitter {
 
   void EmitTask(Value* task) {
     EmitBlocks(task);
-    EmitRhsAddress();
+    rhs_->EmitBatch();
     auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
     task_.first_tile = rows_.BlockStart(b_, row_block_, row_blocks_);
     task_.last_tile = rows_.BlockStart(b_, next(row_block_), row_blocks_);
@@ -222,17 +215,6 @@ class ContractionEmitter {
     return depth_blocks_ ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth)) : depth;
   }
 
-  // Address of the rhs at the current batch index.
-  void EmitRhsAddress() {
-    const Buffer& rhs = plan_.buffers[c_.rhs.ref];
-    Value* offset = I64(0);
-    for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
-      offset = b_.CreateMul(offset, frame_.DimSizeValue(b_, rhs.dims[d]));
-      offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
-    }
-    rhs_.address = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
-  }
-
   Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
     return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), base, offset, name);
   }
@@ -253,9 +235,9 @@ class ContractionEmitter {
   // All rows of the task times all panels, for K from `k` to the end of its part.
   void EmitRowVectors(Value* k) {
     Value* resume = b_.CreateICmpNE(k, I64(0), "resume");
+    const RhsPanels panels = rhs_->Emit(I64(0), I64(rows_in_lanes_->panels()), k, EmitDepth(k));
     for (int panel = 0; panel < rows_in_lanes_->panels(); ++panel) {
-      Value* offset = b_.CreateAdd(b_.CreateMul(rhs_.stride, I64(panel)), b_.CreateMul(k, I64(kPanelColumns)));
-      Value* rhs = Element(DType::kF32, rhs_.address, offset, "rhs.part");
+      Value* rhs = rhs_->At(panels, I64(panel), k, "rhs.part");
       rows_in_lanes_->Emit(panel, rhs, EmitDepth(k), resume, epilogue_->sums());
       EmitIf(b_, EmitDone(k), "epilogue", [&] { epilogue_->EmitColumns(panel, task_.first, task_.count); });
     }
@@ -269,6 +251,7 @@ class ContractionEmitter {
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
     Value* done = EmitDone(k);
+    const RhsPanels rhs = rhs_->Emit(tile.panel, tile.panels, k, EmitDepth(k));
     Value* group_sums = tile_memory_;
     if (KeepsAllSums()) {
       Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
@@ -285,7 +268,7 @@ class ContractionEmitter {
         tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
       fetches_->EmitForEpilogue(tile, task_, done);
-      EmitTile(tile, k);
+      EmitTile(tile, rhs, k);
       if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
     if (!AlongRows()) return;
@@ -295,14 +278,14 @@ class ContractionEmitter {
     EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
-  void EmitTile(const MatmulTile& tile, Value* k) {
-    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, rhs_.stride), b_.CreateMul(k, I64(kPanelColumns)));
+  void EmitTile(const MatmulTile& tile, const RhsPanels& rhs, Value* k) {
     Value* depth = EmitDepth(k);
-    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_.address, rhs_offset, "rhs.tile");
-    const TilePrefetch::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs_, k, depth);
+    Value* panels = rhs_->At(rhs, tile.panel, k, "rhs.tile");
+    Value* stride = ReadsRhsRows(plan_, c_) ? rhs.depth_stride : rhs.panel_stride;
+    const TilePrefetch::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs, k, depth);
     const LhsOperand::Arguments lhs = lhs_->At(tile.row, k);
-    Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   rhs,
-                          rhs_.stride,   depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
+    Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   panels,
+                          stride,        depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
     EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, arguments);
   }
@@ -325,6 +308,7 @@ class ContractionEmitter {
   KernelFrame frame_;
   std::optional<ScalarEmitter> scalars_;
   std::optional<LhsOperand> lhs_;
+  std::optional<RhsOperand> rhs_;
   std::optional<TileEpilogue> epilogue_;
   std::optional<RowsInLanes> rows_in_lanes_;
   std::optional<TilePrefetch> fetches_;
@@ -332,8 +316,6 @@ class ContractionEmitter {
   Value* tile_memory_ = nullptr;
   EvenTiling rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
-  Value* batch_stride_ = nullptr;
-  PackedRhs rhs_;
   // State of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
   TaskRows task_;

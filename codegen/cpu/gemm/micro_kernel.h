@@ -32,11 +32,12 @@ struct MicroKernel {
   bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
+  bool rhs_rows = false;           // the rhs is rows of a tensor, see below
   // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
   // two vectors of rows times `columns` columns, any number of one panel.
   int row_step = 0;
-  // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be any
-  // number. Tiles of 9 to 16 rows.
+  // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be
+  // any number. Tiles of 9 to 16 rows.
   bool squares = false;
   // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
   bool masks_rows = false;
@@ -58,6 +59,8 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //
 // Tables: the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]. The
 // element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be arbitrary.
+//
+// rhs_rows: `panel_stride` is the stride of K instead: rhs[k] is panels * 16 elements, aligned as one is.
 //
 // bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
 //

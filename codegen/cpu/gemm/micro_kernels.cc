@@ -1,5 +1,6 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
+#include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_prefetch.h"
@@ -20,7 +21,8 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
                      .rhs = plan.buffers[contraction.rhs.ref].dtype,
                      .accumulate = contraction.accumulate,
                      .unit_depth_stride = form.unit_depth_stride,
-                     .tables = form.tables};
+                     .tables = form.tables,
+                     .rhs_rows = ReadsRhsRows(plan, contraction)};
   if (PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16)
     kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
   std::vector<MicroKernel> kernels;

@@ -1,5 +1,7 @@
 #include "codegen/cpu/gemm/tile_epilogue.h"
 
+#include <map>
+
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
@@ -15,6 +17,7 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
       plan_(plan),
       c_(contraction),
       scalars_(scalars),
+      frame_(frame),
       sum_type_(RegisterType(b.getContext(), contraction.accumulate, 1)),
       columns_(frame.DimSizeValue(b, plan.axes[contraction.n].dim_size)),
       along_rows_(schedule.lane_axis == contraction.m),
@@ -30,17 +33,63 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
 
 void TileEpilogue::Emit(const TileSums& tile) { along_rows_ ? EmitAlongRows(tile) : EmitAlongColumns(tile); }
 
+std::vector<TileEpilogue::Digits> TileEpilogue::OpenDigits(Value* m) {
+  std::map<ExprId, Digits> by_divisor;
+  for (size_t id = 0; id < plan_.exprs.size(); ++id) {
+    const Expr& e = plan_.exprs[id];
+    if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) continue;
+    const Expr &dividend = plan_.exprs[e.args[0]], &divisor = plan_.exprs[e.args[1]];
+    if (dividend.kind != ExprKind::kAxis || dividend.ref != c_.m || divisor.kind != ExprKind::kDimSize) continue;
+    Digits& digits = by_divisor[e.args[1]];
+    (e.kind == ExprKind::kIndexMod ? digits.remainder : digits.quotient) = static_cast<ExprId>(id);
+  }
+  std::vector<Digits> all;
+  for (auto& [divisor, digits] : by_divisor) {
+    Value* size = frame_.DimSizeValue(b_, plan_.exprs[divisor].dim_size);
+    digits.divisor = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, size, I64(1), nullptr, "divisor");
+    digits.quotient_now = OpenVariable(b_, b_.CreateUDiv(m, digits.divisor), "quotient");
+    digits.remainder_now = OpenVariable(b_, b_.CreateURem(m, digits.divisor), "remainder");
+    all.push_back(digits);
+  }
+  return all;
+}
+
+void TileEpilogue::SetDigits(const std::vector<Digits>& all) {
+  for (const Digits& digits : all) {
+    if (digits.quotient >= 0) scalars_.SetIndex(digits.quotient, b_.CreateLoad(b_.getInt64Ty(), digits.quotient_now));
+    if (digits.remainder >= 0)
+      scalars_.SetIndex(digits.remainder, b_.CreateLoad(b_.getInt64Ty(), digits.remainder_now));
+  }
+}
+
+// To the next row.
+void TileEpilogue::EmitAdvance(const std::vector<Digits>& all) {
+  for (const Digits& digits : all) {
+    Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits.remainder_now), I64(1));
+    Value* carries = b_.CreateICmpEQ(next, digits.divisor, "carries");
+    Value* quotient = b_.CreateLoad(b_.getInt64Ty(), digits.quotient_now);
+    b_.CreateStore(b_.CreateSelect(carries, I64(0), next), digits.remainder_now);
+    b_.CreateStore(b_.CreateAdd(quotient, b_.CreateZExt(carries, b_.getInt64Ty())), digits.quotient_now);
+    for (ExprId id : {digits.quotient, digits.remainder}) {
+      if (id >= 0) scalars_.SetIndex(id, nullptr);
+    }
+  }
+}
+
 void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
   Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+  const std::vector<Digits> digits = OpenDigits(tile.row);
   EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
     Value* m = b_.CreateAdd(tile.row, row, "m");
     Value* row_sums = Sum(tile.address, b_.CreateMul(row, width));
+    SetDigits(digits);
     EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
       Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
       scalars_.SetAxis(c_.m, m);
       Value* sums = Sum(row_sums, b_.CreateMul(panel, I64(kPanelColumns)));
       EmitPart({c_.n, panel_lanes_, n, sums}, columns_, whole_panels_);
     });
+    EmitAdvance(digits);
   });
 }
 

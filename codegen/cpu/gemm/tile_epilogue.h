@@ -3,6 +3,8 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 
+#include <vector>
+
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -40,6 +42,16 @@ class TileEpilogue {
   void EmitColumns(int panel, llvm::Value* row, llvm::Value* rows);
 
  private:
+  // Quotient and remainder of m by a dim size, as loop-carried variables: a row of merged batch indices has such
+  // indices, and a division takes as long as an epilogue of few columns.
+  struct Digits {
+    ExprId quotient = -1, remainder = -1;  // of the plan; -1: it has none
+    llvm::Value* divisor;
+    llvm::AllocaInst *quotient_now, *remainder_now;
+  };
+  std::vector<Digits> OpenDigits(llvm::Value* m);
+  void SetDigits(const std::vector<Digits>& digits);
+  void EmitAdvance(const std::vector<Digits>& digits);
   void EmitAlongColumns(const TileSums& tile);
   void EmitAlongRows(const TileSums& tile);
   void EmitTransposed(const TileSums& tile, llvm::Value* panel);
@@ -63,6 +75,7 @@ class TileEpilogue {
   const KernelPlan& plan_;
   const Contraction& c_;
   ScalarEmitter& scalars_;
+  const KernelFrame& frame_;
   llvm::Type* sum_type_;
   llvm::Value* columns_;  // of the result
   const bool along_rows_;

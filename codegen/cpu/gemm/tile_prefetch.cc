@@ -11,6 +11,7 @@ namespace {
 using llvm::Value;
 
 constexpr int64_t kLineBytes = 64;
+constexpr int64_t kAlmostNothing = 1;  // byte per k: one line per 64 k
 
 }  // namespace
 
@@ -27,7 +28,7 @@ bool TilePrefetch::InMicroKernels(const KernelPlan& plan, const Contraction& con
 
 TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction,
                            const Schedule& schedule, const LhsForm& form, bool depth_blocks, const KernelFrame& frame,
-                           ScalarEmitter& scalars, LhsOperand& lhs, Value* own_prefetch_distance)
+                           ScalarEmitter& scalars, LhsOperand& lhs, RhsOperand& rhs, Value* own_prefetch_distance)
     : b_(b),
       plan_(plan),
       c_(contraction),
@@ -37,6 +38,7 @@ TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contr
       frame_(frame),
       scalars_(scalars),
       lhs_(lhs),
+      rhs_(rhs),
       own_ahead_(own_prefetch_distance),
       epilogue_runs_(EpilogueRuns(plan, contraction, AlongRows() ? contraction.m : contraction.n)) {
   constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
@@ -48,9 +50,10 @@ TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contr
 // A task's only tile on its panels prefetches these a little ahead, unless own_ahead_ is 0. Several tiles share the
 // prefetch of the next panels, so that the first tile there finds them in cache. While other rows still use these
 // panels (ends_panels is false), a tile prefetches the next rows instead; with tables their addresses are unknown.
-TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs,
+TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs,
                                                 Value* k, Value* depth) {
   if (!InMicroKernels(plan_, c_, schedule_.tile, 1)) return {rhs.address, I64(0), I64(0)};
+  if (ReadsRhsRows(plan_, c_)) return NextRhsRows(tile, rhs, k);
   const Ahead own = OwnPanels(tile, rhs, k), next = NextPanels(tile, rhs, k, depth),
               rows = form_.tables ? Ahead{rhs.address, I64(0), I64(1)} : NextRows(tile, k, depth);
   Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
@@ -60,16 +63,24 @@ TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const Ta
   return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
 }
 
-TilePrefetch::Ahead TilePrefetch::OwnPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k) {
-  constexpr int64_t kAlmostNothing = 1;  // byte per k: one line per 64 k
+// Rows of a tensor may be in other pages, where hardware prefetchers do not follow. A few rows stay in L1.
+TilePrefetch::Ahead TilePrefetch::NextRhsRows(const MatmulTile& tile, const RhsPanels& rhs, Value* k) {
+  constexpr int64_t kRowsAhead = 12, kFewRows = 64;
+  Value* few = b_.CreateICmpSLE(AxisDimSize(c_.k), I64(kFewRows), "few.rows");
+  Value* step = b_.CreateMul(rhs.depth_stride, I64(RhsBytes()), "row.step");
+  return {rhs_.At(rhs, tile.panel, b_.CreateAdd(k, I64(kRowsAhead)), "rows.ahead"), I64(kPanelColumns * RhsBytes()),
+          b_.CreateSelect(few, I64(kAlmostNothing), step)};
+}
+
+TilePrefetch::Ahead TilePrefetch::OwnPanels(const MatmulTile& tile, const RhsPanels& rhs, Value* k) {
   Value* none = b_.CreateICmpEQ(own_ahead_, I64(0), "none.ahead");
   Value* step = b_.CreateSelect(none, I64(kAlmostNothing), I64(kPanelColumns * RhsBytes()), "own.step");
-  Value* address = PanelElement(rhs, tile.panel, b_.CreateAdd(k, own_ahead_), "own.panels.ahead");
+  Value* address = rhs_.At(rhs, tile.panel, b_.CreateAdd(k, own_ahead_), "own.panels.ahead");
   return {address, PanelStrideBytes(rhs), step};
 }
 
 // This tile's share of the next panels, or of the same panels in the next part of K.
-TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const PackedRhs& rhs, Value* k, Value* depth) {
+TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const RhsPanels& rhs, Value* k, Value* depth) {
   Value* panel = b_.CreateAdd(tile.panel, tile.panels);
   Value* row = I64(0);
   if (depth_blocks_) {
@@ -80,7 +91,7 @@ TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const Packe
   }
   Value* step = b_.CreateLShr(I64(kPanelColumns * RhsBytes()), FloorLog2(tile.tiles), "step");
   Value* share = b_.CreateMul(b_.CreateMul(tile.number, depth), step, "share");
-  Value* address = PanelElement(rhs, panel, row, "panels.ahead");
+  Value* address = rhs_.At(rhs, panel, row, "panels.ahead");
   return {b_.CreateGEP(b_.getInt8Ty(), address, share, "share.ahead"), PanelStrideBytes(rhs), step};
 }
 
@@ -149,13 +160,7 @@ void TilePrefetch::EmitRun(const Expr& access, Value* bytes) {
            [&](Value* byte) { EmitPrefetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), address, byte, "line")); });
 }
 
-// Address of row `row` of a panel; may lie beyond the operand.
-Value* TilePrefetch::PanelElement(const PackedRhs& rhs, Value* panel, Value* row, const char* name) {
-  Value* offset = b_.CreateAdd(b_.CreateMul(panel, rhs.stride), b_.CreateMul(row, I64(kPanelColumns)));
-  return b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[c_.rhs.ref].dtype, 1), rhs.address, offset, name);
-}
-
-Value* TilePrefetch::PanelStrideBytes(const PackedRhs& rhs) { return b_.CreateMul(rhs.stride, I64(RhsBytes())); }
+Value* TilePrefetch::PanelStrideBytes(const RhsPanels& rhs) { return b_.CreateMul(rhs.panel_stride, I64(RhsBytes())); }
 
 Value* TilePrefetch::FloorLog2(Value* value) {
   Value* zeros = b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {value, b_.getTrue()});

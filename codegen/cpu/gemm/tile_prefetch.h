@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/cpu/gemm/lhs_operand.h"
+#include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
@@ -25,12 +26,6 @@ struct MatmulTile : TileSums {
   llvm::Value* tiles;
 };
 
-// The packed rhs at the current batch index.
-struct PackedRhs {
-  llvm::Value* address = nullptr;
-  llvm::Value* stride = nullptr;  // elements from one panel to the next
-};
-
 class TilePrefetch {
  public:
   // Prefetch arguments of a micro-kernel (MicroKernel::fetch_ahead).
@@ -49,24 +44,24 @@ class TilePrefetch {
   // CostProfile::prefetch_distance.
   TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
                const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
-               LhsOperand& lhs, llvm::Value* own_prefetch_distance);
+               LhsOperand& lhs, RhsOperand& rhs, llvm::Value* own_prefetch_distance);
 
   // What the tile's micro-kernel prefetches while it runs on `depth` steps of K from `k` on.
-  Ahead InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs, llvm::Value* k,
+  Ahead InMicroKernel(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs, llvm::Value* k,
                       llvm::Value* depth);
   // In a launch whose results exceed the cache, and only if `last` (i1: the epilogue is next): prefetches the memory
   // that the tile's epilogue will touch, so that it arrives while K runs.
   void EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, llvm::Value* last);
 
  private:
-  Ahead OwnPanels(const MatmulTile& tile, const PackedRhs& rhs, llvm::Value* k);
-  Ahead NextPanels(const MatmulTile& tile, const PackedRhs& rhs, llvm::Value* k, llvm::Value* depth);
+  Ahead NextRhsRows(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k);
+  Ahead OwnPanels(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k);
+  Ahead NextPanels(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k, llvm::Value* depth);
   Ahead NextRows(const MatmulTile& tile, llvm::Value* k, llvm::Value* depth);
   Ahead NextColumns(const MatmulTile& tile, llvm::Value* k);
   void EmitColumns(const MatmulTile& tile, const TaskRows& task, llvm::Value* first_column);
   void EmitRun(const Expr& access, llvm::Value* bytes);
-  llvm::Value* PanelElement(const PackedRhs& rhs, llvm::Value* panel, llvm::Value* row, const char* name);
-  llvm::Value* PanelStrideBytes(const PackedRhs& rhs);
+  llvm::Value* PanelStrideBytes(const RhsPanels& rhs);
   int RhsBytes() const { return SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
   llvm::Value* FloorLog2(llvm::Value* value);
@@ -82,6 +77,7 @@ class TilePrefetch {
   const KernelFrame& frame_;
   ScalarEmitter& scalars_;
   LhsOperand& lhs_;
+  RhsOperand& rhs_;
   llvm::Value* own_ahead_;
   std::vector<Expr> epilogue_runs_;  // epilogue reads and writes along the lane axis, as loads
   llvm::Value* leaves_cache_;        // i1: the result exceeds the cache

@@ -1,11 +1,11 @@
 // The schedule of a matmul: a tile that fits the machine's registers, and tasks that keep their operands in cache.
 #include <algorithm>
-#include <cassert>
 #include <tuple>
 
 #include "codegen/cpu/conv/winograd.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
+#include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
@@ -74,7 +74,6 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
 
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain) {
   const Contraction c = ContractionOf(plan);
-  assert(plan.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor);  // TargetTraits::packed_rhs
   if (gemm::IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
   const int element = SizeOf(c.accumulate);
   Schedule schedule;
@@ -117,16 +116,17 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
     tile.task_rows = kStoredTiles * std::max(tile.rows, tile.tall_rows);
     tile.task_panels = kRhsBytes / (std::max<int64_t>(depth, 1) * kPanelColumns * element);
   }
-  schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
   // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
   // panel leaves nothing to choose but rows.
   tile.rows_in_lanes =
-      schedule.lane_axis == c.m && !in_chain && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
+      schedule.lane_axis == c.m && !in_chain && !c.in_place && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
   tile.chooses =
       traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
   }
+
+  schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile) + gemm::PanelScratchBytes(plan, c, schedule);
 
   const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),
                  k = OverSlots(plan.axes[c.k].dim_size);

@@ -398,6 +398,60 @@ launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
 )");
 }
 
+// Two heads of queries and the batch's mask: rows of one matmul, in which the mask's row is a remainder.
+TEST(LowerProgram, BatchIndicesThatShareARhsAreRows) {
+  TargetTraits traits;
+  traits.merge_rows = true;
+  const auto merged = [&](const std::string& text) { return Lowered(text, {}, traits); };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string heads = merged(R"(
+graph @heads(%q: f32[B, 3, 2, M, 8], %k: f32[B, 3, 1, N, 8], %mask: f32[B, 1, 1, M, N]) {
+  %s = dot %q, %k {transpose_rhs = 1}
+  %y = add %s, %mask
+  return "y" = %y
+}
+)");
+  EXPECT_TRUE(has(heads, R"(
+  m a2, n a3, k a4, sum in stage 0
+  in b0: f32[d0, 3, 2, d3, 8]
+  in b1: f32[d0, 3, 1, 8, d2] panels16
+  in b2: f32[d0, 1, 1, d3, d2]
+  out b3: f32[d0, 3, 2, d3, d2]
+  local b4: f32[]
+  stage over [a4]
+    b4[] = reduce add in f32 mul(b0[a0, a1, 0, a2, a4], b1[a0, a1, 0, a4, a3])
+  stage over []
+    b3[a0, a1, 0, a2, a3] = add(b4[], b2[a0, 0, 0, (a2 % d3), a3])
+)")) << heads;
+  EXPECT_TRUE(has(heads, "launch 1 g0_dot(in0, w0, in2, out0) dims [B, 2*M, N, M]\n")) << heads;
+  const std::string positions = merged(R"(
+graph @positions(%x: f32[B, S, 20], %p: f32[S, 32]) {
+  %w = constant @w : f32[20, 32]
+  %d = dot %x, %w
+  %y = add %d, %p
+  return "y" = %y
+}
+)");
+  EXPECT_TRUE(has(positions, "b3[0, a0, a1] = add(b4[], b2[(a0 % d2), a1])")) << positions;
+  // Rows of heads that lie side by side are no one stride apart; columns that are stored along rows would wrap.
+  const std::string apart = merged(R"(
+graph @apart(%x: f32[B, M, 2, 8], %k: f32[B, 1, N, 8]) {
+  %q = transpose %x {permutation = [0, 2, 1, 3]}
+  %y = dot %q, %k {transpose_rhs = 1}
+  return "y" = %y
+}
+)");
+  EXPECT_TRUE(has(apart, "a1: 2 parallel, a2: d1 parallel, a3: d2 parallel")) << apart;
+  const std::string along_rows = merged(R"(
+graph @along_rows(%x: f32[B, 2, M, 8], %k: f32[B, 1, N, 8]) {
+  %d = dot %x, %k {transpose_rhs = 1}
+  %y = transpose %d {permutation = [0, 1, 3, 2]}
+  return "y" = %y
+}
+)");
+  EXPECT_TRUE(has(along_rows, "a1: 2 parallel, a2: d1 parallel, a3: d2 parallel")) << along_rows;
+}
+
 TEST(LowerProgram, RightOperandsInBF16ArePackedInPairs) {
   EXPECT_EQ(Lowered(R"(
 graph @pairs(%x: bf16[M, K], %y: bf16[K, 32], %z: bf16[N, 6]) {

@@ -117,6 +117,67 @@ TEST_P(Chain, ChangesNoBit) {
   }
 }
 
+// Three heads of queries for each head of keys and values, under one mask: rows of one matmul. Queries that are not
+// stored by heads keep the heads apart.
+TEST(GroupedChain, ChangesNoBit) {
+  for (const bool by_heads : {true, false}) {
+    const auto attention = [&](const std::string& outputs) {
+      return absl::StrCat("graph @attention(%x: f32[", by_heads ? "B, 2, 3, S, 20" : "B, S, 2, 3, 20",
+                          "], %k: f32[B, 2, 1, T, 20], %v: f32[B, 2, 1, T, 32], %mask: f32[B, 1, 1, S, T]) {\n",
+                          by_heads ? "  %q = neg %x\n" : "  %q = transpose %x {permutation = [0, 2, 3, 1, 4]}\n", R"(
+  %scores = dot %q, %k {transpose_rhs = 1}
+  %masked = add %scores, %mask
+  %top = reduce_max %masked {axes = [4], keep_dims = 1}
+  %below = sub %masked, %top
+  %e = exp %below
+  %sum = reduce_sum %e {axes = [4], keep_dims = 1}
+  %p = div %e, %sum
+  %y = dot %p, %v
+  return "y" = %y)",
+                          outputs, "\n}");
+    };
+    for (const auto& device : CpuDevices()) {
+      const auto chained = *device->Compile(*ParseGraph(attention(""))),
+                 apart = *device->Compile(*ParseGraph(attention(", \"p\" = %p")));
+      constexpr int64_t kShapes[][3] = {{2, 1, 16}, {1, 8, 40}, {1, 9, 33}, {2, 30, 1040}, {2, 0, 20}};
+      for (const auto& [b, s, t] : kShapes) {
+        SCOPED_TRACE(absl::StrCat(device->name(), " B = ", b, ", S = ", s, ", T = ", t, ", by heads ", by_heads));
+        std::vector<int64_t> queries = {b, s, 2, 3, 20};
+        if (by_heads) queries = {b, 2, 3, s, 20};
+        const std::vector<HostTensor> inputs = {
+            Floats(DType::kF32, queries, 1), Floats(DType::kF32, {b, 2, 1, t, 20}, 2),
+            Floats(DType::kF32, {b, 2, 1, t, 32}, 3), Floats(DType::kF32, {b, 1, 1, s, t}, 4)};
+        const auto got = chained->Run(inputs, 2), expected = apart->Run(inputs, 2);
+        ASSERT_TRUE(got.ok()) << got.status();
+        ASSERT_TRUE(expected.ok()) << expected.status();
+        EXPECT_TRUE((*got)[0].bytes == (*expected)[0].bytes);
+        // The first head of the first batch index, in f64.
+        const auto at = [](const HostTensor& tensor, int64_t i) {
+          float value;
+          std::memcpy(&value, &tensor.bytes[4 * i], 4);
+          return double{value};
+        };
+        for (int64_t i = 0; i < s; ++i) {
+          std::vector<double> weights(t);
+          double total = 0;
+          for (int64_t j = 0; j < t; ++j) {
+            double score = at(inputs[3], i * t + j);
+            for (int64_t d = 0; d < 20; ++d) {
+              score += (by_heads ? -at(inputs[0], i * 20 + d) : at(inputs[0], i * 120 + d)) * at(inputs[1], j * 20 + d);
+            }
+            total += weights[j] = std::exp(score);
+          }
+          for (int64_t d = 0; d < 32; ++d) {
+            double mixed = 0;
+            for (int64_t j = 0; j < t; ++j) mixed += weights[j] / total * at(inputs[2], j * 32 + d);
+            ASSERT_NEAR(at((*got)[0], i * 32 + d), mixed, 1e-5) << i << " " << d;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
   const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
   ASSERT_TRUE(lowered.ok()) << lowered.status();

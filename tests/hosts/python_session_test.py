@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 import unittest
+import weakref
 
 import numpy as np
 
@@ -86,6 +87,63 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
             await task
         await blocker
         self.assertEqual(runs, [])
+
+
+class OutputMemoryTest(unittest.TestCase):
+    """Outputs of a megabyte or more use the memory of earlier ones that are gone."""
+
+    def setUp(self):
+        graph = tailor.Graph("cache")
+        past, new = graph.input("past", "f32", ["P", 1024]), graph.input("new", "f32", [1, 1024])
+        graph.output("present", graph.concat([past, new], axis=0))
+        graph.output("small", new * 2)
+        self.session = graph.compile("host").session()
+        self.rows = np.arange(400 * 1024, dtype=np.float32).reshape(400, 1024)
+
+    def run_one(self, past):
+        return self.session.run(past, self.rows[past.shape[0]:past.shape[0] + 1])[0]
+
+    def test_a_growing_cache_takes_turns_between_two_blocks(self):
+        present, addresses = self.rows[:300], set()
+        for length in range(300, 330):
+            present = self.run_one(present)
+            addresses.add(present.ctypes.data)
+            self.assertEqual(present.ctypes.data % 64, 0)
+            np.testing.assert_array_equal(present, self.rows[:length + 1])
+        self.assertEqual(len(addresses), 2)
+
+    def test_memory_that_is_in_use_is_not_taken(self):
+        first = self.run_one(self.rows[:300])
+        kept, view, bytes_of = first.copy(), first[1:3, ::2], memoryview(first)
+        address = first.ctypes.data
+        del first
+        self.assertNotEqual(self.run_one(self.rows[1:302]).ctypes.data, address)
+        np.testing.assert_array_equal(view, kept[1:3, ::2])
+        del view
+        self.assertNotEqual(self.run_one(self.rows[1:302]).ctypes.data, address)
+        self.assertEqual(bytes_of.tobytes(), kept.tobytes())
+        bytes_of.release()
+        del bytes_of
+        self.assertIn(address, {(array := self.run_one(self.rows[:300])).ctypes.data, self.run_one(self.rows[:300]).ctypes.data})
+        np.testing.assert_array_equal(array, kept)
+        every = [self.run_one(self.rows[:300 + i]) for i in range(5)]
+        self.assertEqual(len({array.ctypes.data for array in every}), 5)
+        for i, array in enumerate(every):
+            np.testing.assert_array_equal(array, self.rows[:301 + i])
+
+    def test_memory_of_a_large_run_or_a_trimmed_session_is_freed(self):
+        rows = np.zeros((2000, 1024), np.float32)
+        for length, free in ((1999, lambda: self.run_one(self.rows[:300])), (300, self.session.trim)):
+            present = self.session.run(rows[:length], rows[:1])[0]
+            block = weakref.ref(present.base)
+            del present
+            self.assertIsNotNone(block(), "the session keeps it")
+            free()
+            self.assertIsNone(block())
+
+    def test_small_outputs_are_arrays_of_their_own(self):
+        small = self.session.run(self.rows[:300], self.rows[300:301])[1]
+        self.assertIsNone(small.base)
 
 
 class CallbackTest(unittest.TestCase):

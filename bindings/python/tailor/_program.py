@@ -17,6 +17,7 @@ from .errors import Error
 from .specs import TensorSpec
 
 if TYPE_CHECKING:
+    from ._memory import OutputMemory
     from .runtime import Runtime
 
 
@@ -121,16 +122,18 @@ class Program:
                                                   info and byref(info)))
         return outputs
 
-    def new_outputs(self, inputs: Sequence[Any], tensors: Any) -> list[Any]:
-        """An array for each output: the donated input whose memory it is written to, or a new one; None if a dim is
-        data-dependent."""
+    def new_outputs(self, inputs: Sequence[Any], tensors: Any, memory: Optional[OutputMemory] = None) -> list[Any]:
+        """An array for each output: the donated input whose memory it is written to, or one in `memory` (None: a new
+        one); None if a dim is data-dependent."""
         out = []
-        for tensor, spec in zip(self.planned(tensors), self.outputs):
-            shape = tensor.dims[:tensor.rank]
+        for i, (tensor, spec) in enumerate(zip(self.planned(tensors), self.outputs)):
+            shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
             if spec.memory_of is not None:
                 out.append(inputs[self.index[spec.memory_of]])
+            elif -1 in shape:
+                out.append(None)
             else:
-                out.append(None if -1 in shape else numpy.empty(shape, _convert.numpy_dtype(tensor.dtype)))
+                out.append(numpy.empty(shape, dtype) if memory is None else memory.empty(i, shape, dtype))
         return out
 
     def _input_array(self, array: Any, index: int, stream: Optional[int]) -> Any:

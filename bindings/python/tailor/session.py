@@ -14,6 +14,7 @@ from . import _async, _convert, _device, _dlpack, _handles, _interrupts, _librar
 from ._callbacks import Callbacks, ParallelFor, Trace
 from ._integers import address, checked
 from ._library import check, check_run
+from ._memory import OutputMemory
 from ._program import Program, given, shapes
 from .errors import Error
 
@@ -47,6 +48,7 @@ class Session(_handles.Closable):
         self._kept = _Kept(program, self._callbacks)
         self._handle = handle.own(_library.runtime().tailor_session_release, self._kept)
         self._stream: Optional[int] = program.library.tailor_session_stream(self._handle)
+        self._memory = OutputMemory()
         self._threads, self._asynchronous = int(threads), bool(asynchronous)
         self._takes_long = True  # the last run did, or there was none
         self._one_call = threading.Lock()  # also while results are copied out of the session
@@ -70,6 +72,9 @@ class Session(_handles.Closable):
         without copies, and never converted: another element type is an error. Lists and numbers are converted. A
         donated input is written; the output in its memory is that array.
 
+        A new output of a megabyte or more may be in the memory of an output of an earlier run, if no array is in that
+        memory any more.
+
         out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
 
         On a GPU, arrays in its memory (with __dlpack__ or __cuda_array_interface__) are read and written in place;
@@ -86,7 +91,7 @@ class Session(_handles.Closable):
             if borrow:
                 return self._run_borrowed(tensors)
             if out is None:
-                outputs = self._program.new_outputs(arrays, tensors)
+                outputs = self._program.new_outputs(arrays, tensors, self._memory)
                 results = self._program.described_outputs(outputs)
             else:
                 outputs, results = self._program.destinations(out, self._stream)
@@ -199,7 +204,7 @@ class Session(_handles.Closable):
     def trim(self) -> None:
         """Frees the session's memory, after waiting for its runs; the next run allocates again. Borrowed outputs are then
         invalid, except those that have left the session; bound arrays stay bound."""
-        self._call("tailor_session_trim")
+        self._call("tailor_session_trim", then=self._memory.clear)
 
     def _begin(self, function: str) -> None:
         """Begins a call of the session, whose end releases the lock. A concurrent call raises as the C function does."""
@@ -207,10 +212,11 @@ class Session(_handles.Closable):
             raise Error("FAILED_PRECONDITION",
                         f"{function}: the session is in use by another call; a session runs one call at a time")
 
-    def _call(self, function: str, *arguments: Any) -> None:
+    def _call(self, function: str, *arguments: Any, then: Callable[[], None] = lambda: None) -> None:
         self._begin(function)
         try:
             self._check(getattr(self._library, function)(self._handle, *arguments))
+            then()
         finally:
             self._one_call.release()
 

@@ -343,17 +343,26 @@ class ProgramLowering {
     std::vector<LoweredKernel> packing, links;
     LowerGroupOptions options = tables_.groups;
     TAILOR_RETURN_IF_ERROR(LowerLinks(chain, options, packing, links));
-    const auto rows = [](const LoweredKernel& matmul) {
-      const DimSize& m = matmul.plan.axes[std::get<ContractionForm>(matmul.plan.form).m].dim_size;
-      return m.is_constant() ? DimExpr(m.constant) : matmul.plan.dims[m.slot].value;
-    };
-    if (rows(links.front()) != rows(links.back())) {  // a block of rows is one of both matmuls
+    if (!HaveTheSameRows(links)) {
       options.merge_rows = false;
       TAILOR_RETURN_IF_ERROR(LowerLinks(chain, options, packing, links));
     }
     for (LoweredKernel& kernel : packing) AddLaunch(std::move(kernel));
     AddLaunch(ChainKernels(std::move(links)));
     return absl::OkStatus();
+  }
+
+  // Whether a block of rows is one of all matmuls of a chain: MergeRowsOfOneRhs may have merged those of some.
+  static bool HaveTheSameRows(const std::vector<LoweredKernel>& links) {
+    std::optional<DimExpr> first;
+    for (const LoweredKernel& link : links) {
+      if (!link.plan.IsContraction()) continue;
+      const DimSize& m = link.plan.axes[std::get<ContractionForm>(link.plan.form).m].dim_size;
+      const DimExpr rows = m.is_constant() ? DimExpr(m.constant) : link.plan.dims[m.slot].value;
+      if (!first) first = rows;
+      if (rows != *first) return false;
+    }
+    return true;
   }
 
   // The kernels of a chain's groups: those that pack, and the links.

@@ -90,6 +90,8 @@ std::string TilingText(const MatmulTiling& tiling);  // "6x4 panels, task 48 row
 // Tiles of a contraction (codegen/cpu/gemm): rows x panels of 16 columns per micro-kernel, and the block of tiles that
 // is one task.
 struct ContractionTile {
+  static constexpr int64_t kAllPanels = int64_t{1} << 40;  // task_panels of a chain's matmul
+
   int rows = 6;
   int panels = 4;
   // If one or two tiles of `tall_rows` x `tall_panels` cover m with fewer tiles than `rows` do, they are used: panels

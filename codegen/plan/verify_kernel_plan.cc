@@ -426,6 +426,10 @@ class PlanVerifier {
                                       [&](ExprId arg) { return plan_.exprs[arg].kind == ExprKind::kDimSize; });
     if (!of_sizes) return Wrong("contraction", "the choice of its rhs is not a comparison of dim sizes");
     if (!IsPlainLoad(choice.args[1])) return Wrong("contraction", "its rhs in memory is not a load");
+    if (!IsPlainLoad(choice.args[2])) return Wrong("contraction", "the alternative to its rhs in memory is not a load");
+    const DType dtype = plan_.exprs[choice.args[1]].dtype;
+    if (SizeOf(dtype) != 4 || plan_.exprs[choice.args[2]].dtype != dtype)
+      return Wrong("contraction", "its rhs in memory and its panels are not of one type of 32 bits");
     if (form.fill >= 0) return Wrong("contraction", "it stages its lhs and reads its rhs in place");
     if (plan_.buffers[plan_.exprs[choice.args[2]].ref].layout != ConstantLayout::kPanels16)
       return Wrong("contraction", "the alternative to its rhs in memory is not panels");

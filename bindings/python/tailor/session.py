@@ -56,6 +56,11 @@ class Session(_handles.Closable):
         if asynchronous:
             _handles.outlives_the_interpreter(self)
 
+    def close(self) -> None:
+        """Releases the session and the memory that it kept; see Closable."""
+        super().close()
+        self._memory.clear()
+
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
         threads = f", threads={self._threads}" if self._threads else ""

@@ -22,7 +22,7 @@ enum Argument {
   kRowStride,
   kDepthStride,
   kRhs,
-  kPanelStride,
+  kRhsStride,
   kDepth,
   kTile,
   kResume,
@@ -42,7 +42,7 @@ void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, 
                                 kernel.tables || kernel.row_step > 0 ? "row_offsets" : "row_stride",
                                 kernel.tables ? "depth_offsets" : "depth_stride",
                                 "rhs",
-                                kernel.rhs_rows ? "rhs_stride" : "panel_stride",
+                                "rhs_stride",
                                 "depth",
                                 "tile",
                                 "resume",
@@ -145,7 +145,7 @@ class MicroKernelEmitter {
       lhs_rows_.push_back(b_.CreateInBoundsGEP(lhs, Arg(kLhs), offset, "row"));
     }
     for (int p = 0; p < kernel_.panels; ++p) {
-      llvm::Value* stride = kernel_.rhs_rows ? b_.getInt64(kPanelColumns) : Arg(kPanelStride);
+      llvm::Value* stride = kernel_.rhs_rows ? b_.getInt64(kPanelColumns) : Arg(kRhsStride);
       llvm::Value* offset = b_.CreateMul(b_.getInt64(p), stride, "panel.offset");
       rhs_panels_.push_back(b_.CreateInBoundsGEP(rhs, Arg(kRhs), offset, "panel"));
     }
@@ -226,10 +226,11 @@ class MicroKernelEmitter {
   // One register of row k of a panel; with pairs, of the pairs that begin at the even k.
   llvm::Value* LoadRhs(int column, llvm::Value* k) {
     llvm::Type* element = MemoryType(function_->getContext(), kernel_.rhs, 1);
-    llvm::Value* row = kernel_.rhs_rows ? b_.CreateMul(k, Arg(kPanelStride), "rhs.row", true, true)
+    // Rows of a reversed tensor have a negative stride.
+    llvm::Value* row = kernel_.rhs_rows ? b_.CreateMul(k, Arg(kRhsStride), "rhs.row")
                                         : b_.CreateShl(k, b_.getInt64(4), "rhs.row", true, true);
     const int64_t first = column % pieces_ * kernel_.lanes * (InPairs() ? 2 : 1);
-    llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(first), "rhs.offset", true, true);
+    llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(first), "rhs.offset", !kernel_.rhs_rows, !kernel_.rhs_rows);
     llvm::Value* address = b_.CreateInBoundsGEP(element, rhs_panels_[column / pieces_], offset, "rhs.address");
     llvm::Type* type = InPairs() ? Words() : MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
     const llvm::Align align((kernel_.rhs_rows ? 1 : kernel_.lanes) * SizeOf(kernel_.rhs) * (InPairs() ? 2 : 1));

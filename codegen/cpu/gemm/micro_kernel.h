@@ -50,7 +50,7 @@ std::string NameOf(const MicroKernel& kernel);
 llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& module);
 
 // Adds to `module` the function
-//   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
+//   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 rhs_stride, i64 depth, ptr tile, i1 resume,
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16] (to zeros if `resume` is
 // false) and stores the sums in the tile. Of each panel's 16 columns only the first `columns` are computed. Strides
@@ -60,7 +60,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 // Tables: the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]. The
 // element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be arbitrary.
 //
-// rhs_rows: `panel_stride` is the stride of K instead: rhs[k] is panels * 16 elements, aligned as one is.
+// rhs_stride is that of panels. rhs_rows: it is that of K; rhs[depth][panels * 16], aligned as one element is.
 //
 // bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
 //

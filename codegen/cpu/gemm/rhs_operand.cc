@@ -4,6 +4,7 @@
 
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
@@ -18,8 +19,8 @@ bool ReadsRhsRows(const KernelPlan& plan, const Contraction& c) {
   return plan.buffers[c.rhs.ref].layout == ConstantLayout::kRowMajor;
 }
 
-SlotExpr PanelScratchBytes(const KernelPlan& plan, const Contraction& c, const Schedule& schedule) {
-  if (!c.in_place) return 0;
+SlotExpr ScratchBytes(const KernelPlan& plan, const Contraction& c, const Schedule& schedule) {
+  if (!c.in_place) return StagingBytes(plan, c, schedule.tile);
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange n = range_of(c.n);
   int panels = 0;  // of the widest tile

@@ -17,12 +17,12 @@ namespace tailor::gemm {
 // Whether micro-kernels read rows of the tensor (MicroKernel::rhs_rows).
 bool ReadsRhsRows(const KernelPlan& plan, const Contraction& contraction);
 
-// Bytes of a worker's panels, over slots as Schedule::scratch_bytes; 0 without Contraction::in_place.
-SlotExpr PanelScratchBytes(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule);
+// Schedule::scratch_bytes of a matmul with the tiles of `schedule`: for the staging buffer of its lhs, or for the
+// panels of its rhs that a worker makes at a time (Contraction::in_place); a matmul has at most one of them.
+SlotExpr ScratchBytes(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule);
 
-// Where 16 columns of the rhs are at the current batch index: for panel p and step k of K, at address + p *
-// panel_stride
-// + k * depth_stride elements.
+// Where 16 columns of the rhs are at the current batch index: panel p at step k of K is at
+// address + p * panel_stride + k * depth_stride, in elements.
 struct RhsPanels {
   llvm::Value* address = nullptr;
   llvm::Value *panel_stride = nullptr, *depth_stride = nullptr;

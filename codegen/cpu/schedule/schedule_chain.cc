@@ -1,16 +1,17 @@
 // The schedule of a chain: blocks of rows small enough that the values passed between links stay in cache.
 #include <algorithm>
 
+#include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/schedule/schedule_chain.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cpu {
 namespace {
 
 constexpr int64_t kBlockRows = 24;
-constexpr int64_t kAllPanels = int64_t{1} << 40;  // a matmul's task spans all columns
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule = plan.IsContraction() ? ScheduleContraction(plan, traits, /*in_chain=*/true)
@@ -19,9 +20,11 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   schedule.tasks = schedule.tasks_per_chunk = 0;  // those of the chain apply
   if (plan.IsContraction()) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
-    schedule.tile.task_panels = kAllPanels;
+    schedule.tile.task_panels = ContractionTile::kAllPanels;
     schedule.tile.chooses = false;  // all links share one tiling of rows
     schedule.tile.tilings.clear();
+    const Contraction c = ContractionOf(plan);
+    schedule.scratch_bytes = gemm::ScratchBytes(plan, c, schedule);  // of these tiles
   }
   return schedule;
 }

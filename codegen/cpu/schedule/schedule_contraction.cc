@@ -108,6 +108,9 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   if (whole_staging) tile.task_panels = 4 * kTaskPanels;
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
+  // Narrow tiles read a part of each row of the rhs: these parts stay in L1 only if they are few, as they share sets.
+  constexpr int64_t kRowParts = 96;
+  if (gemm::ReadsRhsRows(plan, c) && tile.panels * kPanelColumns < columns.max) tile.depth = kRowParts;
   // Where K is short, storing takes most of the time: a task stores few rows, but long runs of them.
   constexpr int64_t kShortDepth = 48, kStoredTiles = 2, kRhsBytes = 128 << 10;
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
@@ -118,15 +121,15 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   }
   // Not where results are stored along rows or windows are read: there a task keeps all its sums, in its own order. One
   // panel leaves nothing to choose but rows.
-  tile.rows_in_lanes =
-      schedule.lane_axis == c.m && !in_chain && !c.in_place && lhs.ok() && gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
+  tile.rows_in_lanes = schedule.lane_axis == c.m && !in_chain && !c.in_place && lhs.ok() &&
+                       gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
   tile.chooses =
       traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
   }
 
-  schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile) + gemm::PanelScratchBytes(plan, c, schedule);
+  schedule.scratch_bytes = gemm::ScratchBytes(plan, c, schedule);
 
   const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),
                  k = OverSlots(plan.axes[c.k].dim_size);

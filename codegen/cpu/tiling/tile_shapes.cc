@@ -98,7 +98,8 @@ int RowLimit(const ContractionTile& tile, int64_t m) {
 
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   if (rows > tile.rows) return tile.tall_panels;
-  const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
+  if (tile.task_panels == ContractionTile::kAllPanels) return tile.panels;  // more panels would not stay in L1
+  const int wide = static_cast<int>(std::min<int64_t>(tile.task_panels, kChains / (rows * pieces)));
   return std::max(tile.panels, wide);
 }
 

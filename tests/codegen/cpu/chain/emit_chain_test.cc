@@ -178,6 +178,20 @@ TEST(GroupedChain, ChangesNoBit) {
   }
 }
 
+TEST(ScheduleChain, ScratchHoldsThePanelsOfTheWidestTile) {
+  TargetTraits traits;
+  traits.vector_bytes = 64;
+  traits.most_rows_in_place = 24;
+  const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), traits);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto& kernels = lowered->kernels;
+  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
+  ASSERT_NE(chain, kernels.end());
+  const Schedule schedule = ScheduleOnCpu(*chain, traits);
+  // 20 steps of K for 4 panels, and a square beyond.
+  EXPECT_EQ(schedule.links[0].scratch_bytes, (20 * 4 + 16) * 64) << schedule.Text();
+}
+
 TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
   const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
   ASSERT_TRUE(lowered.ok()) << lowered.status();

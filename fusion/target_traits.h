@@ -42,8 +42,8 @@ struct TargetTraits {
   // Matmul kernels read their rhs in panels: constants are stored in panels, other rhs are packed by a kernel of their
   // own. Else they read it row-major, as it is in memory.
   bool packed_rhs = true;
-  // Up to this many rows, with packed_rhs: a matmul reads a rhs that is not constant where it is in memory, and makes
-  // its panels itself. One pass over the rhs, as for a matrix times a vector, where packing takes three.
+  // With packed_rhs: a matmul of at most this many rows makes the panels of a rhs that is not constant itself, which is
+  // one pass over the rhs instead of three; short rows of a rhs are read in place at any number. 0: neither.
   int64_t most_rows_in_place = 0;
   // Batch indices of a matmul that share a rhs may be rows of one matmul, though indices of other tensors then take
   // divisions.

@@ -412,7 +412,7 @@ class GroupLowering {
 
     const Shape& shape = graph_.type(rhs).shape;
     Shape batch(shape.begin(), shape.end() - 2);
-    DimExpr rows = group_.axes[n - 1].dim_size;  // of all matmuls in a row that have this rhs
+    DimExpr rows = group_.axes[n - 1].dim_size;  // of all batch indices that share the rhs (MergeRowsOfOneRhs)
     for (int axis = n - 2; axis >= 0 && !DependsOn(values_.plan, element, axis); --axis) {
       rows = rows * group_.axes[axis].dim_size;
     }

@@ -1,5 +1,5 @@
-"""Memory of large outputs, which later runs use again once no array is in it. New memory of megabytes comes from the
-operating system page by page: for a cache of keys and values that takes longer than the run that fills it."""
+"""Memory of large outputs, which later runs use again once no array refers to it. Page faults of new memory take as long
+as the run that fills a cache of keys and values."""
 from __future__ import annotations
 
 import math
@@ -23,7 +23,7 @@ def _references(blocks: list[Any], i: int) -> int:
 
 
 def _unused() -> int:
-    """What `_references` says of a block that no array is in; -1 where references are not counted at once."""
+    """What `_references` says of a block that no array refers to; -1 where an object may outlive its last reference."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return -1
     return _references([numpy.empty(1, numpy.uint8)], 0)

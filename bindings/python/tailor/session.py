@@ -77,8 +77,8 @@ class Session(_handles.Closable):
         without copies, and never converted: another element type is an error. Lists and numbers are converted. A
         donated input is written; the output in its memory is that array.
 
-        A new output of a megabyte or more may be in the memory of an output of an earlier run, if no array is in that
-        memory any more.
+        A new output of a megabyte or more may be in the memory of an output of an earlier run, once no array refers to
+        that memory.
 
         out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
 

@@ -201,8 +201,13 @@ class ContractionEmitter {
         for_groups([&](Value* group) { EmitRowTiles(group, k); });
       });
     } else {
-      EmitLhsPart(I64(0));
-      for_groups([&](Value* group) { for_depths([&](Value* k) { EmitRowTiles(group, k); }); });
+      if (!lhs_form_.tables) EmitLhsPart(I64(0));
+      for_groups([&](Value* group) {
+        for_depths([&](Value* k) {
+          if (lhs_form_.tables) EmitLhsPart(k);
+          EmitRowTiles(group, k);
+        });
+      });
     }
   }
 
@@ -222,8 +227,11 @@ class ContractionEmitter {
   // Whether the sums of all rows of the task are kept until they are finished: K runs in parts, or the epilogue runs
   // along rows.
   bool KeepsRowSums() const { return depth_blocks_ || AlongRows(); }
-  // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups.
-  bool KeepsAllSums() const { return depth_blocks_ && lhs_form_.tables; }
+  // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups. Not in
+  // chains, where a task has any number of columns.
+  bool KeepsAllSums() const {
+    return depth_blocks_ && lhs_form_.tables && tile_.task_panels != ContractionTile::kAllPanels;
+  }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
   // Whether the part of K from `k` on is the last one.

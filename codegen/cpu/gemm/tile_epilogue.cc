@@ -33,63 +33,46 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
 
 void TileEpilogue::Emit(const TileSums& tile) { along_rows_ ? EmitAlongRows(tile) : EmitAlongColumns(tile); }
 
-std::vector<TileEpilogue::Digits> TileEpilogue::OpenDigits(Value* m) {
-  std::map<ExprId, Digits> by_divisor;
+std::vector<TileEpilogue::MergedIndices> TileEpilogue::EmitMergedIndices(Value* m) {
+  std::map<ExprId, std::pair<ExprId, ExprId>> found;  // by divisor: quotient and remainder
   for (size_t id = 0; id < plan_.exprs.size(); ++id) {
     const Expr& e = plan_.exprs[id];
     if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) continue;
     const Expr &dividend = plan_.exprs[e.args[0]], &divisor = plan_.exprs[e.args[1]];
     if (dividend.kind != ExprKind::kAxis || dividend.ref != c_.m || divisor.kind != ExprKind::kDimSize) continue;
-    Digits& digits = by_divisor[e.args[1]];
-    (e.kind == ExprKind::kIndexMod ? digits.remainder : digits.quotient) = static_cast<ExprId>(id);
+    auto& [quotient, remainder] = found.try_emplace(e.args[1], -1, -1).first->second;
+    (e.kind == ExprKind::kIndexMod ? remainder : quotient) = static_cast<ExprId>(id);
   }
-  std::vector<Digits> all;
-  for (auto& [divisor, digits] : by_divisor) {
+  std::vector<MergedIndices> all;
+  for (const auto& [divisor, ids] : found) {
     Value* size = frame_.DimSizeValue(b_, plan_.exprs[divisor].dim_size);
-    digits.divisor = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, size, I64(1), nullptr, "divisor");
-    digits.quotient_now = OpenVariable(b_, b_.CreateUDiv(m, digits.divisor), "quotient");
-    digits.remainder_now = OpenVariable(b_, b_.CreateURem(m, digits.divisor), "remainder");
-    all.push_back(digits);
+    size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, size, I64(1), nullptr, "divisor");
+    all.push_back({ids.first, ids.second, Digits(b_, m, {I64(INT64_MAX), size})});
   }
   return all;
 }
 
-void TileEpilogue::SetDigits(const std::vector<Digits>& all) {
-  for (const Digits& digits : all) {
-    if (digits.quotient >= 0) scalars_.SetIndex(digits.quotient, b_.CreateLoad(b_.getInt64Ty(), digits.quotient_now));
-    if (digits.remainder >= 0)
-      scalars_.SetIndex(digits.remainder, b_.CreateLoad(b_.getInt64Ty(), digits.remainder_now));
-  }
-}
-
-// To the next row.
-void TileEpilogue::EmitAdvance(const std::vector<Digits>& all) {
-  for (const Digits& digits : all) {
-    Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits.remainder_now), I64(1));
-    Value* carries = b_.CreateICmpEQ(next, digits.divisor, "carries");
-    Value* quotient = b_.CreateLoad(b_.getInt64Ty(), digits.quotient_now);
-    b_.CreateStore(b_.CreateSelect(carries, I64(0), next), digits.remainder_now);
-    b_.CreateStore(b_.CreateAdd(quotient, b_.CreateZExt(carries, b_.getInt64Ty())), digits.quotient_now);
-    for (ExprId id : {digits.quotient, digits.remainder}) {
-      if (id >= 0) scalars_.SetIndex(id, nullptr);
-    }
-  }
-}
-
 void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
   Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
-  const std::vector<Digits> digits = OpenDigits(tile.row);
+  std::vector<MergedIndices> merged = EmitMergedIndices(tile.row);
   EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
     Value* m = b_.CreateAdd(tile.row, row, "m");
     Value* row_sums = Sum(tile.address, b_.CreateMul(row, width));
-    SetDigits(digits);
+    for (MergedIndices& indices : merged) {
+      const std::vector<Value*> values = indices.values.Emit();
+      if (indices.quotient >= 0) scalars_.SetIndex(indices.quotient, values[0]);
+      if (indices.remainder >= 0) scalars_.SetIndex(indices.remainder, values[1]);
+    }
     EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
       Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
       scalars_.SetAxis(c_.m, m);
       Value* sums = Sum(row_sums, b_.CreateMul(panel, I64(kPanelColumns)));
       EmitPart({c_.n, panel_lanes_, n, sums}, columns_, whole_panels_);
     });
-    EmitAdvance(digits);
+    for (MergedIndices& indices : merged) {
+      indices.values.EmitAdvance();
+      for (ExprId id : {indices.quotient, indices.remainder}) scalars_.SetIndex(id, nullptr);
+    }
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "codegen/ir/digits.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -42,16 +43,13 @@ class TileEpilogue {
   void EmitColumns(int panel, llvm::Value* row, llvm::Value* rows);
 
  private:
-  // Quotient and remainder of m by a dim size, as loop-carried variables: a row of merged batch indices has such
-  // indices, and a division takes as long as an epilogue of few columns.
-  struct Digits {
-    ExprId quotient = -1, remainder = -1;  // of the plan; -1: it has none
-    llvm::Value* divisor;
-    llvm::AllocaInst *quotient_now, *remainder_now;
+  // The plan's expressions m / d and m % d of one dim size d (-1: there is none), which merged batch indices have
+  // (MergeRowsOfOneRhs). They are carried from row to row: a division takes as long as an epilogue of few columns.
+  struct MergedIndices {
+    ExprId quotient = -1, remainder = -1;
+    Digits values;
   };
-  std::vector<Digits> OpenDigits(llvm::Value* m);
-  void SetDigits(const std::vector<Digits>& digits);
-  void EmitAdvance(const std::vector<Digits>& digits);
+  std::vector<MergedIndices> EmitMergedIndices(llvm::Value* m);
   void EmitAlongColumns(const TileSums& tile);
   void EmitAlongRows(const TileSums& tile);
   void EmitTransposed(const TileSums& tile, llvm::Value* panel);

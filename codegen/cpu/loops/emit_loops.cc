@@ -8,7 +8,7 @@
 #include "codegen/cpu/loops/pipelined_rows.h"
 #include "codegen/cpu/loops/short_rows.h"
 #include "codegen/cpu/loops/stage_loops.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/digits.h"
 #include "codegen/cpu/loops/transposed_loops.h"
 #include "codegen/cpu/loops/window_loops.h"
 #include "codegen/ir/emit_loop.h"
@@ -57,7 +57,7 @@ class LoopKernelEmitter {
     const std::vector<int> axes = loops_.TaskAxes();
     std::vector<llvm::Value*> dim_sizes;
     for (int axis : axes) dim_sizes.push_back(loops_.TasksAlong(axis));
-    TaskDigits digits(b_, function_->getArg(1), dim_sizes);
+    Digits digits(b_, function_->getArg(1), dim_sizes);
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
     if (loops_.LanesAcrossRows()) {

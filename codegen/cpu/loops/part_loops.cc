@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/cpu/loops/stage_loops.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
 #include "codegen/plan/row_parts.h"
@@ -96,7 +96,7 @@ class PartLoopEmitter {
 
  private:
   void EmitPhase(const Phase& phase) {
-    TaskDigits digits(b_, function_->getArg(1), dim_sizes_);
+    Digits digits(b_, function_->getArg(1), dim_sizes_);
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "part", [&](Value* task) {
       const std::vector<Value*> digit = digits.Emit();
       digits.EmitAdvance();

@@ -18,7 +18,7 @@ using llvm::Value;
 class PipelinedRows {
  public:
   PipelinedRows(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
-                TaskDigits& digits, StageLoops& loops)
+                Digits& digits, StageLoops& loops)
       : b_(b),
         plan_(plan),
         behind_(schedule.defer_last_stage),
@@ -131,7 +131,7 @@ class PipelinedRows {
   llvm::IRBuilderBase& b_;
   const KernelPlan& plan_;
   const bool behind_;
-  TaskDigits& digits_;
+  Digits& digits_;
   StageLoops& loops_;
   const std::vector<int> axes_;
   std::vector<BufferSet> sets_;
@@ -174,7 +174,7 @@ int RowBufferSets(const KernelPlan& plan, const Schedule& schedule) {
 }
 
 Value* EmitRowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule, Value* scratch,
-                        Value* first, Value* end, Value* allowed, TaskDigits& digits, StageLoops& loops) {
+                        Value* first, Value* end, Value* allowed, Digits& digits, StageLoops& loops) {
   Value* one = b.getInt64(1);
   Value* last = b.CreateSub(end, one, "last");
   Value* in_flight = b.CreateAnd(allowed, b.CreateICmpSLT(first, last, "several"), "in_flight");

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "codegen/cpu/loops/stage_loops.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/digits.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/schedule.h"
 #include "llvm/IR/IRBuilder.h"
@@ -38,7 +38,7 @@ int RowBufferSets(const KernelPlan& plan, const Schedule& schedule);
 // current row are at `scratch` again.
 llvm::Value* EmitRowsInFlight(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule,
                               llvm::Value* scratch, llvm::Value* first, llvm::Value* end, llvm::Value* allowed,
-                              TaskDigits& digits, StageLoops& loops);
+                              Digits& digits, StageLoops& loops);
 
 }  // namespace tailor::cpu
 

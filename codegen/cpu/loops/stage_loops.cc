@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "codegen/cpu/loops/interleave.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/reading_order.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
 #include "codegen/scalar/poll.h"

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/reading_order.h"
+#include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/plan_queries.h"
@@ -67,7 +68,7 @@ class TransposedLoopEmitter {
     std::vector<Value*> steps;
     steps.reserve(axes.size());
     for (int axis : axes) steps.push_back(StepsOf(axis));
-    TaskDigits digits(b_, function->getArg(1), steps);
+    Digits digits(b_, function->getArg(1), steps);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
       const std::vector<Value*> task = digits.Emit();
       digits.EmitAdvance();

@@ -1,6 +1,6 @@
 #include "codegen/cpu/loops/window_task.h"
 
-#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
 
@@ -34,7 +34,7 @@ void WindowTaskEmitter::EmitTasks(const Version& version, int64_t rows, int64_t 
   for (int axis : windows_.outer) counts.push_back(axis == plane ? BlocksOf(axis, lanes_) : DimSizeOf(axis));
   if (has_rows()) counts.push_back(BlocksOf(y_.result, rows));
   counts.push_back(BlocksOf(x_.result, columns));
-  TaskDigits digits(b_, function->getArg(1), counts);
+  Digits digits(b_, function->getArg(1), counts);
   EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
     const std::vector<Value*> numbers = digits.Emit();
     digits.EmitAdvance();

@@ -110,7 +110,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   tile.depth = kDepthBytes / element;
   // Narrow tiles read a part of each row of the rhs: these parts stay in L1 only if they are few, as they share sets.
   constexpr int64_t kRowParts = 96;
-  if (gemm::ReadsRhsRows(plan, c) && tile.panels * kPanelColumns < columns.max) tile.depth = kRowParts;
+  const bool reads_parts = gemm::ReadsRhsRows(plan, c) && tile.panels * kPanelColumns < columns.max;
+  if (reads_parts && lhs.ok() && !lhs->tables) tile.depth = kRowParts;
   // Where K is short, storing takes most of the time: a task stores few rows, but long runs of them.
   constexpr int64_t kShortDepth = 48, kStoredTiles = 2, kRhsBytes = 128 << 10;
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;

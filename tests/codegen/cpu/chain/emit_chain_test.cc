@@ -1,6 +1,5 @@
 // Attention, whose three parts run as a chain of kernels over blocks of rows, against the same graph with its weights
 // as an output too, which keeps the parts apart: not a bit may differ, on any CPU level, at any shape.
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -117,6 +116,54 @@ TEST_P(Chain, ChangesNoBit) {
   }
 }
 
+// The chain that the graph becomes.
+KernelPlan ChainOf(const std::string& text, const TargetTraits& traits) {
+  const auto lowered = lower::LowerGraph(*ParseGraph(text), traits);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  for (const KernelPlan& kernel : lowered->kernels) {
+    if (kernel.IsChain()) return kernel;
+  }
+  ADD_FAILURE() << "no chain";
+  return KernelPlan();
+}
+
+// An lhs of windows is addressed by tables, which are of one part of K at a time.
+TEST(WindowedChain, ChangesNoBit) {
+  for (const int64_t window : {32, 300}) {
+    const auto chain = [&](const std::string& outputs) {
+      return absl::StrCat("graph @windows(%x: f32[B, L, 4], %k: f32[B, ", 4 * window, R"(, 64], %v: f32[B, 64, 32]) {
+  %w = window %x {axes = [1], sizes = [)",
+                          window, R"(]}
+  %q = reshape %w {shape = [B, L - )",
+                          window - 1, ", ", 4 * window, R"(]}
+  %s = dot %q, %k
+  %top = reduce_max %s {axes = [2], keep_dims = 1}
+  %less = sub %s, %top
+  %e = exp %less
+  %sum = reduce_sum %e {axes = [2], keep_dims = 1}
+  %p = div %e, %sum
+  %y = dot %p, %v
+  return "y" = %y)",
+                          outputs, "\n}");
+    };
+    EXPECT_EQ(ChainOf(chain(""), TargetTraits{}).links().size(), 3);
+    for (const auto& device : CpuDevices()) {
+      const auto chained = *device->Compile(*ParseGraph(chain(""))),
+                 apart = *device->Compile(*ParseGraph(chain(", \"p\" = %p")));
+      for (const int64_t rows : {1, 19, 60}) {
+        SCOPED_TRACE(absl::StrCat(device->name(), " window ", window, ", rows ", rows));
+        const std::vector<HostTensor> inputs = {Floats(DType::kF32, {2, rows + window - 1, 4}, 1),
+                                                Floats(DType::kF32, {2, 4 * window, 64}, 2),
+                                                Floats(DType::kF32, {2, 64, 32}, 3)};
+        const auto got = chained->Run(inputs, 2), expected = apart->Run(inputs, 2);
+        ASSERT_TRUE(got.ok()) << got.status();
+        ASSERT_TRUE(expected.ok()) << expected.status();
+        EXPECT_TRUE((*got)[0].bytes == (*expected)[0].bytes);
+      }
+    }
+  }
+}
+
 // Three heads of queries for each head of keys and values, under one mask: rows of one matmul. Queries that are not
 // stored by heads keep the heads apart.
 TEST(GroupedChain, ChangesNoBit) {
@@ -182,23 +229,15 @@ TEST(ScheduleChain, ScratchHoldsThePanelsOfTheWidestTile) {
   TargetTraits traits;
   traits.vector_bytes = 64;
   traits.most_rows_in_place = 24;
-  const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), traits);
-  ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const auto& kernels = lowered->kernels;
-  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
-  ASSERT_NE(chain, kernels.end());
-  const Schedule schedule = ScheduleOnCpu(*chain, traits);
+  const KernelPlan chain = ChainOf(Attention("f32", ""), traits);
+  const Schedule schedule = ScheduleOnCpu(chain, traits);
   // 20 steps of K for 4 panels, and a square beyond.
   EXPECT_EQ(schedule.links[0].scratch_bytes, (20 * 4 + 16) * 64) << schedule.Text();
 }
 
 TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
-  const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
-  ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const auto& kernels = lowered->kernels;
-  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
-  ASSERT_NE(chain, kernels.end());
-  const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
+  const KernelPlan chain = ChainOf(Attention("f32", ""), TargetTraits{});
+  const Schedule schedule = ScheduleOnCpu(chain, TargetTraits{});
   for (const Schedule& link : schedule.links) EXPECT_EQ(link.block_rows, schedule.links[0].tile.task_rows);
   EXPECT_EQ(schedule.links[0].block_rows, 24) << schedule.Text();
 }
@@ -206,14 +245,10 @@ TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
 // Alone, a matmul of 12 columns would take more rows.
 TEST(ScheduleChain, LinksOfFewColumnsDivideRowsAsOthersDo) {
   const std::string text = absl::StrReplaceAll(Attention("f32", ""), {{"24]", "12]"}, {"72]", "36]"}});
-  const auto lowered = lower::LowerGraph(*ParseGraph(text), TargetTraits{});
-  ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const auto& kernels = lowered->kernels;
-  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
-  ASSERT_NE(chain, kernels.end());
-  const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
+  const KernelPlan chain = ChainOf(text, TargetTraits{});
+  const Schedule schedule = ScheduleOnCpu(chain, TargetTraits{});
   for (size_t i = 0; i < schedule.links.size(); ++i) {
-    if (!chain->links()[i].plan.IsContraction()) continue;
+    if (!chain.links()[i].plan.IsContraction()) continue;
     EXPECT_EQ(schedule.links[i].tile.rows, schedule.links[0].tile.rows) << schedule.Text();
   }
 }

@@ -376,6 +376,12 @@ Failure Arguments::CheckDonated() const {
   return {};
 }
 
+bool Arguments::Reads(const GrowingBuffer& buffer) const {
+  return std::any_of(in_memory_.begin(), in_memory_.end(), [&](const Memory& input) {
+    return Overlap(buffer.data(), buffer.size(), input.data, input.bytes);
+  });
+}
+
 Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) const {
   if (Failure f = CheckDonated(); !f.ok()) return f;
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -399,7 +405,7 @@ Failure Arguments::CheckOverlap(size_t i, const Memory& memory, bool own,
     if (!Overlap(memory.data, memory.bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
     return Bad("output", name,
                "it overlaps input \"" + signature_.inputs[k].name + "\"" +
-                   (own ? ", which an earlier run of this session gave: give the output memory of its own" : ""));
+                   (own ? ", which an earlier run of this session gave: copy or take it" : ""));
   }
   for (size_t k = 0; k < i; ++k) {
     const Output& other = outputs_[k];

@@ -57,6 +57,8 @@ class Arguments {
   // unusable until set again.
   Failure SetInputs(InputList inputs, InputUse use);
   Failure SetOutputs(OutputList outputs, OutputUse use);
+  // Whether an input lies in `buffer`. Requires inputs to be set.
+  bool Reads(const GrowingBuffer& buffer) const;
   // Checks that no output overlaps an input (except the one whose memory it shares) or another output, and that donated
   // inputs overlap no other input. `provided` are the session's output buffers, by output index. Requires inputs and
   // outputs to be set.

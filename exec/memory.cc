@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "exec/counters.h"
+#include "exec/output_pool.h"
 
 namespace tailor {
 namespace {
@@ -28,38 +29,57 @@ void* EmptyTensorData() {
   return empty;
 }
 
+MemoryBlock AllocateBlock(const Allocator& allocator, uint64_t bytes) {
+  void* data = allocator.allocate != nullptr ? allocator.allocate(allocator.user, bytes, kBufferAlignment)
+                                             : AllocateFromLibc(bytes);
+  return data != nullptr ? MemoryBlock{static_cast<uint8_t*>(data), bytes} : MemoryBlock{};
+}
+
+void FreeBlock(const Allocator& allocator, MemoryBlock block) {
+  if (allocator.deallocate != nullptr) {
+    allocator.deallocate(allocator.user, block.data, block.size);
+  } else {
+    std::free(block.data);
+  }
+}
+
+void CountGrowth(MemoryCounters* counters) {
+  CountWorkspaceGrowth();
+  if (counters != nullptr) counters->growths.fetch_add(1, std::memory_order_relaxed);
+}
+
 GrowingBuffer::GrowingBuffer(GrowingBuffer&& other) noexcept
     : allocator_(other.allocator_),
+      pool_(other.pool_),
       counters_(other.counters_),
-      data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+      block_(std::exchange(other.block_, {})) {}
 
 bool GrowingBuffer::Grow(uint64_t bytes) {
-  if (bytes <= size_) return true;
-  Free();
-  void* data = allocator_->allocate != nullptr ? allocator_->allocate(allocator_->user, bytes, kBufferAlignment)
-                                               : AllocateFromLibc(bytes);
-  if (data == nullptr) return false;
-  data_ = static_cast<uint8_t*>(data);
-  size_ = bytes;
-  CountWorkspaceGrowth();
-  if (counters_ != nullptr) {
-    counters_->growths.fetch_add(1, std::memory_order_relaxed);
-    counters_->bytes.fetch_add(bytes, std::memory_order_relaxed);
-  }
+  if (bytes <= block_.size) return true;
+  const uint64_t outgrown = block_.size;
+  Release(/*keep=*/false);
+  const MemoryBlock block = pool_ != nullptr ? pool_->Allocate(bytes, outgrown) : AllocateBlock(*allocator_, bytes);
+  if (block.data == nullptr) return false;
+  block_ = block;
+  if (pool_ == nullptr) CountGrowth(counters_);
+  if (counters_ != nullptr) counters_->bytes.fetch_add(block.size, std::memory_order_relaxed);
   return true;
 }
 
-void GrowingBuffer::Free() {
-  if (data_ == nullptr) return;
-  if (allocator_->deallocate != nullptr) {
-    allocator_->deallocate(allocator_->user, data_, size_);
-  } else {
-    std::free(data_);
-  }
-  if (counters_ != nullptr) counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
-  data_ = nullptr;
-  size_ = 0;
+// To the pool, if there is one; with `keep` for later runs.
+void GrowingBuffer::Release(bool keep) {
+  if (block_.data == nullptr) return;
+  const MemoryBlock block = std::exchange(block_, {});
+  if (counters_ != nullptr) counters_->bytes.fetch_sub(block.size, std::memory_order_relaxed);
+  if (pool_ == nullptr) return FreeBlock(*allocator_, block);
+  keep ? pool_->Free(block) : pool_->Discard(block);
+}
+
+void GrowingBuffer::Swap(GrowingBuffer& other) {
+  std::swap(allocator_, other.allocator_);
+  std::swap(pool_, other.pool_);
+  std::swap(counters_, other.counters_);
+  std::swap(block_, other.block_);
 }
 
 uint64_t TotalBytes(const std::vector<GrowingBuffer>& buffers) {
@@ -69,7 +89,7 @@ uint64_t TotalBytes(const std::vector<GrowingBuffer>& buffers) {
 }
 
 void GrowingBuffer::StopCounting() {
-  if (counters_ != nullptr) counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
+  if (counters_ != nullptr) counters_->bytes.fetch_sub(block_.size, std::memory_order_relaxed);
   counters_ = nullptr;
 }
 

@@ -13,6 +13,13 @@ namespace {
 // Word 0 of the shape cache: as generated code writes it, and after the miss was counted.
 constexpr int64_t kLayoutComputed = 1, kLayoutCounted = 2;
 
+// Null if the host has an allocator: what to use again is then the host's to decide.
+std::shared_ptr<OutputPool> PoolOf(const Executable& executable) {
+  const Allocator& allocator = executable.runtime().allocator();
+  if (allocator.allocate != nullptr) return nullptr;
+  return std::make_shared<OutputPool>(allocator, &executable.counters().memory());
+}
+
 }  // namespace
 
 Failure Session::Create(const Executable& executable, const Options& options, std::unique_ptr<Session>* out) {
@@ -53,6 +60,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       memory_(stream_ != nullptr ? stream_->memory() : executable.runtime().allocator()),
       counters_(executable.counters()),
       workspace_(memory_, &executable.counters().memory()),
+      pool_(PoolOf(executable)),
       provided_(executable.program().outputs.size()),
       host_shape_cache_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().shape_cache_slots, 1)),
       custom_(executable.custom_table(), executable.seeds()),
@@ -61,9 +69,12 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       second_(executable.program(), executable.runtime().allocator(), stream_.get(),
               executable.variant().outputs_to_copy, &executable.counters().memory()) {
   MemoryCounters* const counters = &executable.counters().memory();
-  for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_, counters);
-  for (size_t i = 0; stream_ != nullptr && options.host_outputs && i < output_buffers_.size(); ++i) {
-    host_outputs_.emplace_back(executable.runtime().allocator(), counters);
+  for (size_t i = 0; i < executable.program().outputs.size(); ++i) {
+    output_buffers_.push_back(OutputBuffer(stream_ != nullptr));
+    alternates_.push_back(OutputBuffer(stream_ != nullptr));
+    if (stream_ == nullptr || !options.host_outputs) continue;
+    host_outputs_.push_back(OutputBuffer(/*on_device=*/false));
+    host_alternates_.push_back(OutputBuffer(/*on_device=*/false));
   }
   for (uint64_t i = 0; i < executable.variant().growable_blocks; ++i) blocks_.emplace_back(memory_, counters);
   state_.context.struct_size = sizeof(RtContext);
@@ -88,7 +99,14 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.interrupt.SetTimeout(options.timeout);
 }
 
+GrowingBuffer Session::OutputBuffer(bool on_device) const {
+  MemoryCounters* const counters = &executable_.counters().memory();
+  if (on_device) return GrowingBuffer(memory_, counters);
+  return pool_ != nullptr ? GrowingBuffer(pool_, counters) : GrowingBuffer(executable_.runtime().allocator(), counters);
+}
+
 Session::~Session() {
+  if (pool_ != nullptr) pool_->Close();
   if (stream_ == nullptr) return;
   const OnDevice on_device(stream_.get());
   stream_->Wait();
@@ -266,7 +284,17 @@ Failure Session::SetArguments(InputList inputs, OutputList outputs, OutputUse us
   provided_.assign(provided_.size(), false);
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
   if (Failure f = free_->SetOutputs(outputs, use); !f.ok()) return f;
+  KeepWhatIsRead();
   return free_->CheckOverlap(output_buffers_);
+}
+
+// Outputs of the run before that are inputs of this one stay as they are: this run writes to their alternates.
+void Session::KeepWhatIsRead() {
+  for (size_t i = 0; i < output_buffers_.size(); ++i) {
+    if (free_->output(i).target != nullptr) continue;
+    if (free_->Reads(output_buffers_[i])) output_buffers_[i].Swap(alternates_[i]);
+    if (!host_outputs_.empty() && free_->Reads(host_outputs_[i])) host_outputs_[i].Swap(host_alternates_[i]);
+  }
 }
 
 Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
@@ -324,15 +352,18 @@ Failure Session::Trim() {
   state_.context.workspace = nullptr;
   state_.context.workspace_bytes = 0;
   workspace_.Free();
-  for (std::vector<GrowingBuffer>* buffers : {&output_buffers_, &blocks_, &host_outputs_}) {
+  for (std::vector<GrowingBuffer>* buffers :
+       {&output_buffers_, &alternates_, &blocks_, &host_outputs_, &host_alternates_}) {
     for (GrowingBuffer& buffer : *buffers) buffer.Free();
   }
+  if (pool_ != nullptr) pool_->Trim();
   free_->FreeCopies();
   return {};
 }
 
 uint64_t Session::memory_bytes() const {
-  return workspace_.size() + TotalBytes(output_buffers_) + TotalBytes(blocks_) + TotalBytes(host_outputs_) +
+  return workspace_.size() + TotalBytes(output_buffers_) + TotalBytes(alternates_) + TotalBytes(blocks_) +
+         TotalBytes(host_outputs_) + TotalBytes(host_alternates_) + (pool_ != nullptr ? pool_->kept_bytes() : 0) +
          first_.copied_bytes() + second_.copied_bytes();
 }
 

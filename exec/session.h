@@ -12,6 +12,7 @@
 #include "exec/executable.h"
 #include "exec/failure.h"
 #include "exec/notifications.h"
+#include "exec/output_pool.h"
 #include "exec/rt_api.h"
 #include "exec/taken_output.h"
 
@@ -58,8 +59,8 @@ class Session {
   // Grows the workspace to the size for a run at these shapes.
   Failure Reserve(InputList inputs);
 
-  // Waits for all earlier runs, then frees the workspace, growable blocks, output buffers and copies of inputs, except
-  // copies that belong to bound buffers. On failure, that of Wait, nothing is freed.
+  // Waits for all earlier runs, then frees the workspace, growable blocks, memory of outputs and copies of inputs,
+  // except copies that belong to bound buffers. On failure, that of Wait, nothing is freed.
   Failure Trim();
   // What Trim would free, in bytes, if no buffers were bound.
   uint64_t memory_bytes() const;
@@ -90,6 +91,8 @@ class Session {
   int32_t CallProgram(Arguments* arguments);
   bool AwaitDevice(bool note_fault);
   bool ProvideHostOutputs();
+  GrowingBuffer OutputBuffer(bool on_device) const;
+  void KeepWhatIsRead();
   Failure SetArguments(InputList inputs, OutputList outputs, OutputUse use);
   void DescribeOutput(size_t i, OutputList outputs) const;
   Failure RunFailure() const;
@@ -105,10 +108,13 @@ class Session {
   const Allocator& memory_;                     // device memory, or the host's
   SessionCounters counters_;
   GrowingBuffer workspace_;
+  const std::shared_ptr<OutputPool> pool_;  // of outputs in host memory; null if the host has an allocator of its own
   std::vector<GrowingBuffer> output_buffers_, blocks_;
-  std::vector<GrowingBuffer> host_outputs_;  // host copies of provided outputs; empty if these stay on the device
-  std::vector<bool> provided_;               // outputs of the last Run that are in session memory and not taken
-  std::vector<int64_t> host_shape_cache_;    // used on the host
+  std::vector<GrowingBuffer> alternates_;  // where outputs go that the run before wrote and this run reads
+  // Host copies of provided outputs, and their alternates; empty if outputs stay on the device.
+  std::vector<GrowingBuffer> host_outputs_, host_alternates_;
+  std::vector<bool> provided_;             // outputs of the last Run that are in session memory and not taken
+  std::vector<int64_t> host_shape_cache_;  // used on the host
   CustomCaller custom_;
   Notifications notifications_;
   Arguments first_, second_;

@@ -2,6 +2,7 @@
 #ifndef TAILOR_EXEC_TRACING_H_
 #define TAILOR_EXEC_TRACING_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -111,6 +111,36 @@ func TestPinnedMemoryOutlivesTheCollector(t *testing.T) {
 	}
 }
 
+func TestOutputsAreInputsOfTheNextRun(t *testing.T) {
+	s, err := load(t).NewSession(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	outputs, err := s.Run(over(t, []float32{1, 2, 3, 4}, 1, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := 0; run < 4; run++ {
+		x, err := Slice[float32](outputs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outputs, err = s.Run(outputs[0]); err != nil {
+			t.Fatal(err)
+		}
+		y, err := Slice[float32](outputs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range x {
+			if want := x[i]*float32(i+1) + 0.5; y[i] != want {
+				t.Errorf("run %d: y[%d] is %v, want %v", run, i, y[i], want)
+			}
+		}
+	}
+}
+
 func TestAnOutputIsOfTheLastRun(t *testing.T) {
 	s, err := load(t).NewSession(1)
 	if err != nil {

@@ -141,6 +141,19 @@ TEST(CppRuntime, OutputsCanBeTaken) {
   EXPECT_EQ((*moved.elements<float>())[1], 2.5f);
 }
 
+TEST(CppRuntime, OutputsAreInputsOfTheNextRun) {
+  Session session = Load().session().value();
+  Outputs outputs = session.run({view(kOnes, {3, 4})}).value();
+  for (int run = 0; run < 4; ++run) {
+    const Span<const float> x = outputs.get<float>(0).value();
+    const std::vector<float> kept(x.begin(), x.end());
+    outputs = session.run({view(x, {3, 4})}).value();
+    EXPECT_EQ(std::vector<float>(x.begin(), x.end()), kept);
+    const Span<const float> y = outputs.get<float>(0).value();
+    for (size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(y[i], kept[i] * static_cast<float>(i % 4 + 1) + 0.5f);
+  }
+}
+
 TEST(CppRuntime, ExchangesDLPackTensors) {
   Executable executable = Load();
   Session session = executable.session().value();

@@ -116,6 +116,16 @@ class RunTest(unittest.TestCase):
         del session
         self.check([y, top], x, bias)
 
+    def test_borrowed_results_are_inputs_of_the_next_run(self):
+        graph = tailor.Graph("cache")
+        past, row = graph.input("past", "f32", ["P", 3]), graph.input("row", "f32", [1, 3])
+        graph.output("new", graph.concat([past, row], 0))
+        session = graph.compile("host").session()
+        cache = np.zeros((0, 3), np.float32)
+        for i in range(50):
+            cache, = session.run(cache, np.full((1, 3), i, np.float32), borrow=True)
+        np.testing.assert_array_equal(cache, np.repeat(np.arange(50.0), 3).reshape(50, 3))
+
     def test_many_shapes_without_compiling(self):
         emitted = tailor.modules_emitted()
         for batch, steps in ((1, 1), (3, 5), (64, 2), (2, 129), (0, 4), (5, 0)):

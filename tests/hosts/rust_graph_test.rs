@@ -442,5 +442,6 @@ fn a_donated_input_is_updated_where_it_is() {
     assert_eq!([cache[0], cache[4], cache[8]], [1.0, 2.0, 3.0]);
     let inputs = [Tensor::new(&cache, &[3, 4]), Tensor::new(&[0i64], &[1, 1]), Tensor::new(&[0.0f32; 4], &[1, 4])];
     assert_refused(session.run(&inputs), "input \"cache\" is donated: make it with Tensor::donated");
+    assert_refused(session.run_owned(&inputs), "is in the memory of a donated input: see run");
     assert_refused(cache_step(CompileOptions { donated: &["x"], ..Default::default() }), "\"x\" is no input");
 }

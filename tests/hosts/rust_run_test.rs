@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tailor::graph::{CompileOptions, Graph};
 use tailor::{dims, Canceller, Counters, DType, Device, Error, ErrorCode, Executable, LoadOptions, Outputs};
-use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, Tensor, TensorMut, TensorView, TraceEvent};
+use tailor::{Runtime, RuntimeOptions, Session, SessionOptions, TakenTensor, Tensor, TensorMut, TensorView, TraceEvent};
 
 mod rust_program;
 use rust_program::{compiled, compiled_for, error_of, example};
@@ -30,6 +30,7 @@ fn handles_are_send_and_sync_where_that_is_sound() {
     both::<Tensor<'_>>();
     both::<TensorMut<'_>>();
     both::<TensorView<'_>>();
+    both::<TakenTensor>();
     both::<Outputs<'_>>();
 }
 
@@ -51,6 +52,48 @@ fn outputs_are_views() {
     });
     drop(outputs);
     assert_eq!((sums, slice), (15, &y[..]));
+}
+
+#[test]
+fn outputs_may_be_taken() {
+    let mut session = compiled().session(1).unwrap();
+    let (x, y, total) = example(3);
+    let mut taken = session.run_owned(&[Tensor::new(&x, &[3, 4])]).unwrap();
+    assert_eq!((taken[0].shape(), taken[0].dtype()), (&[3, 4][..], DType::F32));
+    assert_eq!((taken[0].as_slice::<f32>().unwrap(), taken[1].as_slice::<f32>().unwrap()), (&y[..], &total[..]));
+    assert_eq!(error_of(taken[1].as_slice::<f64>()).message, "output 1 is f32, not f64");
+    assert_eq!(format!("{:?}", taken[0]), "f32[3, 4]");
+    let mut want = y;
+    for _ in 0..5 {
+        let next = session.run_owned(&[Tensor::from(&taken[0])]).unwrap();
+        assert_eq!(taken[0].as_slice::<f32>().unwrap(), want); // what a run reads stays
+        want.iter_mut().for_each(|v| *v = 2.0 * *v + 1.0);
+        taken = next;
+        assert_eq!(taken[0].as_slice::<f32>().unwrap(), want);
+    }
+    let executable = session.executable().clone();
+    drop(session);
+    drop(executable); // the memory keeps what frees it
+    assert_eq!(taken[0].view().to_vec::<f32>().unwrap(), want);
+    thread::spawn(move || drop(taken)).join().unwrap();
+}
+
+#[test]
+fn taken_outputs_give_their_memory_back() {
+    let executable = compiled();
+    let mut session = executable.session(1).unwrap();
+    let (x, ..) = example(2000);
+    let mut growths = 0;
+    let mut last = None;
+    for rows in 1000..2000usize {
+        let taken = session.run_owned(&[Tensor::new(&x[..rows * 4], &[rows as i64, 4])]).unwrap();
+        last = Some(taken);
+        growths = executable.counters().unwrap().workspace_growths;
+    }
+    assert!(growths < 60, "{} allocations in 1000 runs", growths);
+    drop(last);
+    session.trim().unwrap();
+    assert_eq!(executable.counters().unwrap().workspace_bytes, 0);
 }
 
 #[test]

@@ -480,8 +480,8 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  *                 data_bytes is INVALID_ARGUMENT. A dim size of -1 is left open, and filled in. Outputs must not
  *                 overlap inputs or each other.
  *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. The buffer belongs to the
- *                 session and is valid until its next run or release. It may be an input of that next run only if this
- *                 output then has memory of its own.
+ *                 session and is valid until its next run or release. It may be an input of that next run, which then
+ *                 writes to another buffer: the two take turns, and a cache that grows needs no copy.
  * An output whose tailor_tensor_info.memory_of names an input is written to that input's memory: its data must be the
  * input's data, or NULL for the same effect. Other donated inputs have undefined contents after the run; so do all
  * donated inputs after an error. A donated input must be dense and overlap no other argument. On a CUDA device, tensors
@@ -489,7 +489,7 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  * device memory, unless host_outputs is set. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
  * Errors name the input or symbol at fault. They leave the outputs' contents unspecified and their structs unchanged.
  * If device memory is out, the run fails with RESOURCE_EXHAUSTED, and later runs may succeed. After the first run at
- * its largest shape a session allocates nothing. */
+ * its largest shape, and the first one that reads its outputs, a session allocates nothing. */
 TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
                                              tailor_tensor* outputs, size_t output_count);
 
@@ -567,12 +567,13 @@ TAILOR_API tailor_status* tailor_tensor_from_dlpack_versioned(const tailor_execu
                                                               tailor_tensor* out);
 
 /* Transfers output `index` of the session's last run, in a buffer that the library provided, to the caller. The memory
- * belongs to `*out` until its deleter is called, on any thread; the session's next run uses other memory. The tensor
- * keeps the executable alive. On a CUDA device, `stream`, a CUstream of that device, waits for the run; with NULL the
- * reader must wait as for the run. The deleter waits for all work on the device, since readers are unknown to it. If
- * the session works in a stream of the host, that stream must outlive the tensor. Errors: OUT_OF_RANGE for `index`;
- * FAILED_PRECONDITION if the last run did not provide the output, if it was taken already, or after
- * tailor_session_reserve, tailor_session_bind or a rejected run. */
+ * belongs to `*out` until its deleter is called, on any thread; the session's next run uses other memory. Without an
+ * allocator of the host's, the session then keeps the memory, if it is on the host, for later runs, until
+ * tailor_session_trim. The tensor keeps the executable alive. On a CUDA device, `stream`, a CUstream of that device,
+ * waits for the run; with NULL the reader must wait as for the run. The deleter waits for all work on the device, since
+ * readers are unknown to it. If the session works in a stream of the host, that stream must outlive the tensor. Errors:
+ * OUT_OF_RANGE for `index`; FAILED_PRECONDITION if the last run did not provide the output, if it was taken already, or
+ * after tailor_session_reserve, tailor_session_bind or a rejected run. */
 TAILOR_API tailor_status* tailor_session_take_output(tailor_session* session, size_t index, void* stream,
                                                      struct DLManagedTensor** out);
 TAILOR_API tailor_status* tailor_session_take_output_versioned(tailor_session* session, size_t index, void* stream,

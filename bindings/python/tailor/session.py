@@ -80,7 +80,8 @@ class Session(_handles.Closable):
         A new output of a megabyte or more may be in the memory of an output of an earlier run, once no array refers to
         that memory.
 
-        out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
+        out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run,
+        which may read them as inputs.
 
         On a GPU, arrays in its memory (with __dlpack__ or __cuda_array_interface__) are read and written in place;
         others are copied. The session's stream waits for the producer of an input with __dlpack__, by that protocol.

@@ -112,9 +112,9 @@ struct ManagedTensor {
 }  // namespace detail
 
 // The outputs of one run, in memory of the session, which they keep. The session's next run (or bind, reserve, trim)
-// ends them: from then on every call here is FAILED_PRECONDITION, and spans got before must not be used. Outputs
-// that have to stay are taken (`take`), copied (`copy`), or written to the caller's memory (Session::run_into).
-// Move-only.
+// ends them: from then on every call here is FAILED_PRECONDITION, and spans got before must not be used; but views of
+// spans may be inputs of that next run, which leaves them as they are. Outputs that have to stay are taken (`take`),
+// copied (`copy`), or written to the caller's memory (Session::run_into). Move-only.
 class Outputs {
  public:
   Outputs(Outputs&&) noexcept = default;

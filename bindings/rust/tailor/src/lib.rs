@@ -28,6 +28,7 @@ mod outputs;
 mod running;
 mod runtime;
 mod session;
+mod taken;
 mod tensor;
 
 /// The C API, for what this crate does not wrap.
@@ -46,6 +47,7 @@ pub use outputs::Outputs;
 pub use running::{InProgress, Running};
 pub use runtime::{DeviceInfo, LogLevel, ProductProvider, Runtime, RuntimeOptions};
 pub use session::{Bound, Canceller, Session, SessionOptions, Stream, Trace, TraceEvent};
+pub use taken::TakenTensor;
 pub use tensor::{Tensor, TensorMut, TensorView, MAX_RANK};
 
 use error::{check, invalid, text};

@@ -14,7 +14,7 @@ use crate::outputs::no_output;
 use crate::running::WaitOnDrop;
 use crate::tensor::InUse;
 use crate::{check, invalid, sys, Element, Executable, InProgress, Outputs, Result, Running};
-use crate::{Tensor, TensorMut, TensorView};
+use crate::{TakenTensor, Tensor, TensorMut, TensorView};
 
 /// A `CUstream` of the host program.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,8 @@ impl Stream {
     /// A stream of the CUDA driver.
     ///
     /// # Safety
-    /// `stream` is one of the device's primary context, and outlives the sessions that work in it.
+    /// `stream` is one of the device's primary context, and outlives the sessions that work in it and the
+    /// [`TakenTensor`]s of these.
     pub unsafe fn from_raw(stream: *mut c_void) -> Stream {
         Stream(stream)
     }
@@ -218,6 +219,39 @@ impl Session {
         let raw = self.enqueue(inputs)?;
         self.wait()?;
         Ok(self.outputs(raw))
+    }
+
+    /// Runs once, and takes the outputs out of the session: they outlive its next run, and may be inputs of it. Later runs
+    /// use their memory again once they are dropped, so that a cache that grows costs no copy, and hardly ever new memory.
+    /// INVALID_ARGUMENT if an output is in the memory of a donated input.
+    ///
+    /// ```no_run
+    /// # let executable = tailor::Executable::load("model.tlr")?;
+    /// # let mut session = executable.session(1)?;
+    /// use tailor::Tensor;
+    ///
+    /// let mut state = session.run_owned(&[Tensor::new(&[0.0f32; 4], &[1, 4])])?;
+    /// for _ in 0..10 {
+    ///     state = session.run_owned(&[Tensor::from(&state[0])])?;
+    /// }
+    /// # Ok::<(), tailor::Error>(())
+    /// ```
+    pub fn run_owned(&mut self, inputs: &[Tensor<'_>]) -> Result<Vec<TakenTensor>> {
+        if let Some(output) = self.handle.executable.outputs().iter().find(|output| output.memory_of.is_some()) {
+            return Err(invalid(format!("output {:?} is in the memory of a donated input: see run", output.name)));
+        }
+        let _in_use = InUse::take(inputs)?;
+        let raw = self.enqueue(inputs)?;
+        self.wait()?;
+        let taken = |(index, raw): (usize, sys::tailor_tensor)| {
+            let mut memory = ptr::null_mut();
+            // SAFETY: the session is live, and its last run provided all outputs.
+            unsafe {
+                check(sys::tailor_session_take_output(self.handle.raw, index, ptr::null_mut(), &mut memory))?;
+                Ok(TakenTensor::new(raw, index, memory, &self.handle.executable))
+            }
+        };
+        raw.into_iter().enumerate().map(taken).collect()
     }
 
     /// Runs once, with outputs in memory of the caller. -1 among their dim sizes, and those of [`TensorMut::open`], are

@@ -83,6 +83,11 @@ impl<'a> Tensor<'a> {
         Tensor { raw, invalid, donated: true, in_use: None, memory: PhantomData }
     }
 
+    /// What the library filled in for an output, as an input.
+    pub(crate) fn of_output(raw: sys::tailor_tensor) -> Tensor<'a> {
+        Tensor { raw, invalid: None, donated: false, in_use: None, memory: PhantomData }
+    }
+
     /// The dim sizes.
     pub fn shape(&self) -> &[i64] {
         shape(&self.raw)

@@ -183,17 +183,16 @@ TEST(OutputPool, WorksInAForkedChild) {
   struct Gate {
     std::atomic<bool> inside = false, open = false;
   } gate;
-  const Allocator allocator = {
-      [](void*, size_t bytes, size_t alignment) {
-        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-      },
-      [](void* user, void* data, size_t) {
-        auto* gate = static_cast<Gate*>(user);
-        gate->inside = true;
-        while (!gate->open) std::this_thread::yield();
-        std::free(data);
-      },
-      &gate};
+  const Allocator allocator = {[](void*, size_t bytes, size_t alignment) {
+                                 return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+                               },
+                               [](void* user, void* data, size_t) {
+                                 auto* gate = static_cast<Gate*>(user);
+                                 gate->inside = true;
+                                 while (!gate->open) std::this_thread::yield();
+                                 std::free(data);
+                               },
+                               &gate};
   MemoryCounters counters;
   OutputPool pool(allocator, &counters);
   const MemoryBlock block = pool.Allocate(64);

@@ -41,9 +41,8 @@ func (a *tensorArray) free() {
 }
 
 // Run runs once. The outputs are the session's memory: valid until its next Run or Close, and they may be inputs of that Run,
-// which writes its own outputs elsewhere: caches that grow, states of loops. An output that is written to the
-// memory of a donated input is that input. In an asynchronous session, inputs must stay open until Wait has returned, and
-// outputs are complete then.
+// which writes its own outputs elsewhere: caches that grow, states of loops. An output that is written to the memory of a donated
+// input is that input. In an asynchronous session, inputs must stay open until Wait has returned, and outputs are complete then.
 func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	return s.RunContext(context.Background(), inputs...)
 }

@@ -202,9 +202,12 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
       const bool several_blocks = parameter.size > kDepthBytes / SizeOf(matmul->accumulate);
       absl::StrAppend(&classes, parameter.size <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
       if (few_columns && parameter.size <= kTransposedDepth) classes += "transposed ";
+      if (parameter.size >= kLeastPackedDepth) classes += "packed ";
     } else if (few_columns && parameter.axis == matmul->n) {
       absl::StrAppend(&classes, parameter.size, " ");
     } else if (parameter.axis >= 0) {
+      if (matmul && parameter.axis == matmul->n && parameter.size >= kLeastPackedColumns)
+        classes += parameter.size >= kLeastGatheredColumns ? "gathered " : "packed ";
       absl::StrAppend(&classes, parameter.size % kLeast == 0 ? "whole " : "any ");
     }
   }

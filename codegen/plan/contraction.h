@@ -62,7 +62,9 @@ inline constexpr int64_t kLargeRhsBytes = 1 << 20;    // rhs from this size on t
 inline constexpr int64_t kShortDepth = 640;           // up to this K, results stored along rows have more rows per task
 inline constexpr int64_t kTransposedDepth = 64;       // up to this K, transposing sums takes long beside summing
 inline constexpr int64_t kMostRowVectorColumns = 24;  // up to this N, lanes may run along rows
-inline constexpr int64_t kDepthBytes = 4096;          // K block: as many steps as accumulators in these bytes
+// From these K and N on, matmuls whose results lie along rows pack rows (codegen/cpu/gemm/pack_rows.h).
+inline constexpr int64_t kLeastPackedDepth = 96, kLeastPackedColumns = 128, kLeastGatheredColumns = 256;
+inline constexpr int64_t kDepthBytes = 4096;  // K block: as many steps as accumulators in these bytes
 
 // Whether the number of result columns is always a multiple of the panel width.
 bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction);

@@ -111,6 +111,20 @@ std::vector<Version> BroadcastVersions(const KernelPlan& plan) {
   return {present, Version{}};
 }
 
+Schedule OfVersion(const Schedule& schedule, size_t version) {
+  Schedule alone = schedule;
+  alone.versions = {schedule.versions[version]};
+  ContractionTile& tile = alone.tile;
+  if (alone.versions[0].packs_rows) {
+    tile.rows = tile.packed_rows;
+    tile.panels = tile.packed_panels;
+    tile.tall_rows = tile.tall_panels = 0;
+  } else {
+    tile.packed_rows = tile.packed_panels = 0;
+  }
+  return alone;
+}
+
 bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule) {
   return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kParallel;
 }

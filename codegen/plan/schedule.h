@@ -57,6 +57,7 @@ struct Version {
   bool streams = false;       // streaming stores for whole vectors of the output
   // Lanes run across rows, whose elements are transposed in registers (codegen/cpu/loops/short_rows.h).
   bool short_rows = false;
+  bool packs_rows = false;  // contractions (codegen/cpu/gemm/pack_rows.h)
   std::optional<PartTasks> parts;
   friend bool operator==(const Version&, const Version&) = default;
 };
@@ -105,6 +106,10 @@ struct ContractionTile {
   bool rows_in_lanes = false;
   // Few columns: tiles of more than eight rows transpose squares of the lhs (codegen/cpu/gemm/square_kernel.h).
   bool squares = false;
+  // The tile of versions whose tasks pack the rows of the lhs that they multiply; 0: there are none.
+  int packed_rows = 0;
+  int packed_panels = 0;
+  bool packs_rows() const { return packed_rows > 0; }
   int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time
   // Whether a launch chooses its tiling at run time (codegen/cpu/tiling/tiling_model.h): the default or one of
   // `tilings`. Its argument block then has one more slot, with the choice.
@@ -155,6 +160,10 @@ struct Schedule {
 
 // Parses the output of Schedule::Text. INVALID_ARGUMENT names the expected token, line and column.
 absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
+
+// The schedule of a contraction's version `version` alone: its tile is that of packed rows if the version packs rows,
+// and has none otherwise.
+Schedule OfVersion(const Schedule& schedule, size_t version);
 
 // Whether lanes run along a parallel axis: each lane is another row.
 bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule);

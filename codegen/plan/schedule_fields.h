@@ -17,9 +17,9 @@ constexpr auto FieldsOf(std::type_identity<PartTasks>) {
 }
 
 constexpr auto FieldsOf(std::type_identity<Version>) {
-  return std::tuple{Field{"guards", &Version::guards}, Field{"no_broadcast", &Version::no_broadcast},
-                    Field{"streams", &Version::streams}, Field{"short_rows", &Version::short_rows},
-                    Field{"parts", &Version::parts}};
+  return std::tuple{Field{"guards", &Version::guards},         Field{"no_broadcast", &Version::no_broadcast},
+                    Field{"streams", &Version::streams},       Field{"short_rows", &Version::short_rows},
+                    Field{"packs_rows", &Version::packs_rows}, Field{"parts", &Version::parts}};
 }
 
 constexpr auto FieldsOf(std::type_identity<MatmulTiling>) {
@@ -44,6 +44,8 @@ constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
                     Field{"winograd_tiles", &ContractionTile::winograd_tiles},
                     Field{"rows_in_lanes", &ContractionTile::rows_in_lanes},
                     Field{"squares", &ContractionTile::squares},
+                    Field{"packed_rows", &ContractionTile::packed_rows},
+                    Field{"packed_panels", &ContractionTile::packed_panels},
                     Field{"chooses", &ContractionTile::chooses},
                     Field{"tilings", &ContractionTile::tilings}};
 }

@@ -117,7 +117,21 @@ class ScheduleVerifier {
       return Wrong("tile squares", "need 16 lanes along n, without rows_in_lanes and chooses");
     if (tile.rows_in_lanes && (s_.lane_axis != form.m || tile.chooses))
       return Wrong("tile rows_in_lanes", "needs lanes along m, without chooses");
+    const bool packs =
+        std::any_of(s_.versions.begin(), s_.versions.end(), [](const Version& v) { return v.packs_rows; });
+    if (packs != (tile.packed_rows != 0) || packs != (tile.packed_panels != 0))
+      return Wrong("tile packed_rows", "must be set, with packed_panels, exactly where a version packs rows");
     const Contraction c = ContractionOf(plan_);
+    if (packs) {
+      TAILOR_RETURN_IF_ERROR(VerifyTile(tile.packed_rows, tile.packed_panels, tile.task_rows, tile.task_panels));
+      if (tile.packed_rows > s_.lanes || tile.task_rows % tile.packed_rows != 0 ||
+          tile.task_panels % tile.packed_panels != 0)
+        return Wrong("tile packed_rows", "must be at most a vector, and tasks whole tiles");
+      if (!IsFloat(c.accumulate) || plan_.buffers[c.lhs.ref].dtype != c.accumulate || tile.chooses)
+        return Wrong("tile packed_rows", "is for f32 and f64, without chooses");
+      if (s_.lane_axis != form.m || tile.rows_in_lanes || is_link_ || c.in_place || c.fill >= 0)
+        return Wrong("tile packed_rows", "needs lanes along m, without rows_in_lanes, and operands in memory");
+    }
     const bool panels = !c.in_place && plan_.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor;
     if (!panels && tile.rows_in_lanes) return Wrong("tile rows_in_lanes", "reads panels only");
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
@@ -173,7 +187,8 @@ class ScheduleVerifier {
     if (is_link_ ? s_.tasks_per_chunk != 0 : s_.tasks_per_chunk.constant().value_or(1) < 1)
       return Wrong("tasks_per_chunk", "is not a number of tasks");
     if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");
-    if (!HasScratch(plan_) && s_.scratch_bytes != 0) return Wrong("scratch_bytes", "the plan has no scratch");
+    if (!HasScratch(plan_) && !s_.tile.packs_rows() && s_.scratch_bytes != 0)
+      return Wrong("scratch_bytes", "the plan has no scratch");
     return absl::OkStatus();
   }
 
@@ -187,6 +202,7 @@ class ScheduleVerifier {
       for (size_t before = 0; before < i; ++before) {
         if (s_.versions[before].guards == version.guards) return Wrong("versions", "two have the same guards");
       }
+      if (version.packs_rows && !plan_.IsContraction()) return Wrong("packs_rows", "the plan is no contraction");
       if (version.short_rows) TAILOR_RETURN_IF_ERROR(VerifyShortRows(version));
       if (version.parts) TAILOR_RETURN_IF_ERROR(VerifyParts(*version.parts));
     }

@@ -76,6 +76,12 @@ TEST(Convolutions, InPlace) {
   ExpectRight({"1, 3, 50, 41", {5, 3, 1, 1}, {}});  // channels lie pages apart
 }
 
+// Strided images of many channels: tasks pack the rows that they multiply (codegen/cpu/gemm/pack_rows.h).
+TEST(Convolutions, OfPackedRows) {
+  ExpectRight({"1, 98, 3, 3", {260, 98, 1, 1}, {.strides = {2, 2}}});
+  ExpectRight({"N, 97, 1, 9", {257, 97, 1, 1}, {.strides = {1, 2}}});
+}
+
 // On CPUs in f32 by Winograd's algorithm (winograd_test.cc), where the weights are known.
 TEST(Convolutions, OfThreeByThreePoints) {
   ExpectRight({"N, 17, H, W", {20, 17, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});

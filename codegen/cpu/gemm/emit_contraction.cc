@@ -45,9 +45,12 @@ class ContractionEmitter {
         b_(module.getContext()),
         pieces_(PiecesOf(RangeOf(contraction.n), schedule.lanes)) {}
 
-  // Shared by all versions: strides, and the micro-kernels that some dim sizes need.
+  // The micro-kernels that some dim sizes need, and the memory of their sums.
   absl::Status Prepare() {
     TAILOR_ASSIGN_OR_RETURN(lhs_form_, FormOfLhs(plan_, c_));
+    if (tile_.packs_rows() && !lhs_form_.tables && !lhs_form_.rows.IsUnitInLastDim()) {
+      return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": rows cannot be packed"));
+    }
     micro_kernels_ = MicroKernelsOf(plan_, c_, schedule_, lhs_form_);
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     if (tile_.rows_in_lanes) {  // the sums are the epilogue's
@@ -64,8 +67,9 @@ class ContractionEmitter {
     return absl::OkStatus();
   }
 
-  void EmitFunction(const std::string& name) {
-    frame_ = OpenKernelFunction(b_, module_, plan_, KernelSignature::OnHost(plan_, schedule_), name);
+  // `signature`: that of all versions.
+  void EmitFunction(const KernelSignature& signature, const std::string& name) {
+    frame_ = OpenKernelFunction(b_, module_, plan_, signature, name);
     llvm::Function* function = b_.GetInsertBlock()->getParent();
     scalars_.emplace(b_, target_, plan_, frame_);
     sum_type_ = RegisterType(b_.getContext(), c_.accumulate, 1);
@@ -177,10 +181,11 @@ class ContractionEmitter {
     task_.first = rows_.Start(b_, task_.first_tile);
     task_.count = b_.CreateSub(rows_.Start(b_, task_.last_tile), task_.first, "task.rows");
     Value* first_group = groups_.BlockStart(b_, panel_block_, panel_blocks_);
-    Value* last_group = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
+    last_group_ = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
     first_panel_ = groups_.Start(b_, first_group);
+    task_.first_panel = KeepsAllSums() ? first_panel_ : nullptr;
     const auto for_groups = [&](llvm::function_ref<void(Value*)> body) {
-      EmitLoop(b_, first_group, last_group, 1, "group", body);
+      EmitLoop(b_, first_group, last_group_, 1, "group", body);
     };
     const auto for_depths = [&](llvm::function_ref<void(Value*)> body) {
       EmitLoop(b_, I64(0), AtLeastOne(AxisDimSize(c_.k)), tile_.depth, "depth",
@@ -194,10 +199,12 @@ class ContractionEmitter {
       depth_blocks_ ? for_depths(row_vectors) : row_vectors(I64(0));
     } else if (!depth_blocks_) {
       EmitLhsPart(I64(0));
+      EmitPackedPart(I64(0));
       for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
     } else if (KeepsAllSums()) {
       for_depths([&](Value* k) {
         EmitLhsPart(k);
+        EmitPackedPart(k);
         for_groups([&](Value* group) { EmitRowTiles(group, k); });
       });
     } else {
@@ -213,6 +220,10 @@ class ContractionEmitter {
 
   // Prepares what the task reads of the lhs in the part of K from `k` on.
   void EmitLhsPart(Value* k) { lhs_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
+
+  void EmitPackedPart(Value* k) {
+    if (tile_.packs_rows()) lhs_->EmitPackedPart(rows_, task_.first_tile, task_.last_tile, k, EmitDepth(k));
+  }
 
   // Length of the part of K from `k` on.
   Value* EmitDepth(Value* k) {
@@ -230,7 +241,8 @@ class ContractionEmitter {
   // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups. Not in
   // chains, where a task has any number of columns.
   bool KeepsAllSums() const {
-    return depth_blocks_ && lhs_form_.tables && tile_.task_panels != ContractionTile::kAllPanels;
+    return depth_blocks_ && (lhs_form_.tables || tile_.packs_rows()) &&
+           tile_.task_panels != ContractionTile::kAllPanels;
   }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
@@ -255,6 +267,7 @@ class ContractionEmitter {
   void EmitRowTiles(Value* group, Value* k) {
     MatmulTile tile;
     tile.panel = groups_.Start(b_, group);
+    tile.last_group = b_.CreateICmpEQ(b_.CreateAdd(group, I64(1)), last_group_, "last.group");
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
@@ -327,7 +340,7 @@ class ContractionEmitter {
   // State of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
   TaskRows task_;
-  Value* first_panel_ = nullptr;
+  Value *first_panel_ = nullptr, *last_group_ = nullptr;
 };
 
 }  // namespace
@@ -335,9 +348,13 @@ class ContractionEmitter {
 absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                              const std::string& name, llvm::Module& module) {
   const Contraction contraction = ContractionOf(plan);
-  ContractionEmitter emitter(plan, contraction, schedule, target, module);
-  if (absl::Status status = emitter.Prepare(); !status.ok()) return status;
-  for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
+  const KernelSignature signature = KernelSignature::OnHost(plan, schedule);
+  for (size_t i = 0; i < schedule.versions.size(); ++i) {
+    const Schedule version = OfVersion(schedule, i);
+    ContractionEmitter emitter(plan, contraction, version, target, module);
+    TAILOR_RETURN_IF_ERROR(emitter.Prepare());
+    emitter.EmitFunction(signature, absl::StrCat(name, "_v", i));
+  }
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cpu/gemm/pack_rows.h"
 #include "codegen/cpu/gemm/staging_dims.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/ir/emit_loop.h"
@@ -71,6 +72,12 @@ struct EmittedArithmetic {
   }
 };
 
+// Bytes of a task's packed rows, and of the vector that reaches beyond them.
+SlotExpr PackedBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+  const SlotExpr row = SlotExpr::Min(OverSlots(plan.axes[c.k].dim_size), tile.depth) + kPanelColumns;
+  return SlotExpr::CeilDiv((row * tile.task_rows + kPanelColumns) * SizeOf(plan.buffers[c.lhs.ref].dtype), 64) * 64;
+}
+
 }  // namespace
 
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
@@ -88,6 +95,7 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
 }
 
 SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+  if (tile.packs_rows()) return PackedBytes(plan, c, tile);
   if (c.fill < 0) return 0;
   SlotExpr elements = 1;
   const SlotArithmetic arithmetic;
@@ -116,7 +124,8 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
     vector_offsets_ = Table(schedule.tile.task_rows + 1, "vector.offsets");
   }
   if (!form_.tables) return;
-  if (!schedule.tile.rows_in_lanes) row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
+  // Packing reads whole vectors of offsets.
+  if (!schedule.tile.rows_in_lanes) row_table_ = Table(schedule.tile.task_rows + kPanelColumns - 1, "row.offsets");
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
@@ -292,7 +301,28 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
   if (depth_blocks_) EmitDepthTable(depth, k);
 }
 
+void LhsOperand::EmitPackedPart(const EvenTiling& tiling, Value* first_tile, Value* last_tile, Value* k, Value* depth) {
+  first_row_ = tiling.Start(b_, first_tile);
+  packed_row_ = b_.CreateAdd(depth, I64(schedule_.lanes), "packed.row");
+  // Rows in memory end where the tensor may end; tables end with the task.
+  Value* end = form_.tables ? tiling.Start(b_, last_tile) : frame_.DimSizeValue(b_, plan_.axes[c_.m].dim_size);
+  const RowsToPack rows{.dtype = buffer_.dtype,
+                        .lanes = schedule_.lanes,
+                        .address = form_.tables ? base_ : AddressOf(first_row_, k),
+                        .depth_stride = depth_stride_,
+                        .row_offsets = row_table_,
+                        .depth_offsets = depth_table_,
+                        .rows = b_.CreateSub(end, first_row_, "rows"),
+                        .depth = depth};
+  EmitPackRows(b_, rows, tiling, first_tile, last_tile, frame_.scratch);
+}
+
 LhsOperand::Arguments LhsOperand::At(Value* row, Value* k) {
+  if (schedule_.tile.packs_rows()) {
+    Value* offset = b_.CreateMul(b_.CreateSub(row, first_row_, "row.within"), packed_row_, "packed");
+    llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
+    return {b_.CreateInBoundsGEP(element, frame_.scratch, offset, "packed.tile"), I64(0), I64(0)};
+  }
   if (!form_.tables) return {AddressOf(row, k), row_stride_, depth_stride_};
   Value* entry = b_.CreateSub(row, first_row_, "row.within");
   return {base_, b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, entry, "row.offsets"), depth_table_};

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/cpu/gemm/fill_staging.h"
+#include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -25,7 +26,7 @@ struct LhsForm {
 // INTERNAL if an index is not a sum of a part in m and a part in k. Adds expressions to `plan`.
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& contraction);
 
-// Bytes of a worker's staging buffer, over slots as Schedule::scratch_bytes; 0 without a fill.
+// Bytes of a worker's staging buffer or packed rows, over slots as Schedule::scratch_bytes; 0 without either.
 SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 
 // Emits the accesses to the lhs within one kernel function. Borrows all arguments.
@@ -52,6 +53,10 @@ class LhsOperand {
   // Emits a task's preparation for micro-kernels on `depth` steps of K from `k` on. The batch axes must have their
   // values; the task's rows are [row, row + rows).
   void EmitPart(llvm::Value* row, llvm::Value* rows, llvm::Value* k, llvm::Value* depth);
+  // With ContractionTile::packs_rows, after EmitPart: packs the task's tiles [first_tile, last_tile) of `tiling` for
+  // micro-kernels on `depth` steps of K from `k` on.
+  void EmitPackedPart(const EvenTiling& tiling, llvm::Value* first_tile, llvm::Value* last_tile, llvm::Value* k,
+                      llvm::Value* depth);
   // Arguments of micro-kernels that begin at row `row` and at `k`, the begin of the part.
   Arguments At(llvm::Value* row, llvm::Value* k);
   // The vectors of the task's rows, in order; only with ContractionTile::rows_in_lanes, after EmitPart.
@@ -103,7 +108,8 @@ class LhsOperand {
   llvm::Value* base_ = nullptr;        // address of the element with index starts_
   llvm::Value *row_stride_ = nullptr, *depth_stride_ = nullptr;
   llvm::Value *row_table_ = nullptr, *depth_table_ = nullptr;
-  llvm::Value* first_row_ = nullptr;  // of the task
+  llvm::Value* first_row_ = nullptr;   // of the task
+  llvm::Value* packed_row_ = nullptr;  // elements per packed row (EmitPackRows)
   llvm::AllocaInst *vector_rows_ = nullptr, *vector_offsets_ = nullptr;
   llvm::Value* vectors_ = nullptr;
 };

@@ -140,8 +140,9 @@ class MicroKernelEmitter {
     llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
     llvm::Type* rhs = MemoryType(function_->getContext(), kernel_.rhs, 1);
     for (int r = 0; r < kernel_.rows; ++r) {
-      llvm::Value* offset = kernel_.tables ? TableEntry(kRowStride, b_.getInt64(r))
-                                           : b_.CreateMul(b_.getInt64(r), Arg(kRowStride), "row.offset");
+      llvm::Value* offset = kernel_.tables        ? TableEntry(kRowStride, b_.getInt64(r))
+                            : kernel_.packed_rows ? b_.getInt64(r)
+                                                  : b_.CreateMul(b_.getInt64(r), Arg(kRowStride), "row.offset");
       lhs_rows_.push_back(b_.CreateInBoundsGEP(lhs, Arg(kLhs), offset, "row"));
     }
     for (int p = 0; p < kernel_.panels; ++p) {
@@ -204,7 +205,9 @@ class MicroKernelEmitter {
   llvm::Value* DepthOffset(llvm::Value* k) {
     if (depth_offset_ != nullptr) return depth_offset_;
     if (kernel_.tables) return TableEntry(kDepthStride, k);
-    return kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
+    if (kernel_.unit_depth_stride) return k;
+    llvm::Value* stride = kernel_.packed_rows ? b_.getInt64(kernel_.rows) : Arg(kDepthStride);
+    return b_.CreateMul(k, stride, "depth.offset");
   }
 
   llvm::Value* LhsAddress(int row, llvm::Value* k) {
@@ -379,7 +382,9 @@ std::string NameOf(const MicroKernel& kernel) {
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
                                   "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
   if (kernel.columns < kPanelColumns) absl::StrAppend(&name, "_", kernel.columns, "_columns");
-  if (kernel.tables) {
+  if (kernel.packed_rows) {
+    name += "_packed";
+  } else if (kernel.tables) {
     name += "_tables";
   } else if (!kernel.unit_depth_stride) {
     name += "_strided";

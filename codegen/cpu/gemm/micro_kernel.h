@@ -30,6 +30,7 @@ struct MicroKernel {
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
   bool unit_depth_stride = true;   // elements along K are contiguous in the lhs
   bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
+  bool packed_rows = false;        // the lhs is a packed tile (codegen/cpu/gemm/pack_rows.h), and strides are ignored
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
   bool rhs_rows = false;           // the rhs is rows of a tensor, see below

@@ -20,8 +20,9 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
                      .lhs = plan.buffers[contraction.lhs.ref].dtype,
                      .rhs = plan.buffers[contraction.rhs.ref].dtype,
                      .accumulate = contraction.accumulate,
-                     .unit_depth_stride = form.unit_depth_stride,
-                     .tables = form.tables,
+                     .unit_depth_stride = form.unit_depth_stride && !schedule.tile.packs_rows(),
+                     .tables = form.tables && !schedule.tile.packs_rows(),
+                     .packed_rows = schedule.tile.packs_rows(),
                      .rhs_rows = ReadsRhsRows(plan, contraction)};
   if (PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16)
     kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
@@ -41,7 +42,12 @@ absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, 
   KernelPlan copy = plan;  // the form adds expressions
   const Contraction contraction = ContractionOf(copy);
   TAILOR_ASSIGN_OR_RETURN(const LhsForm form, FormOfLhs(copy, contraction));
-  return MicroKernelsOf(copy, contraction, schedule, form);
+  std::vector<MicroKernel> all;
+  for (size_t version = 0; version < schedule.versions.size(); ++version) {
+    const auto kernels = MicroKernelsOf(copy, contraction, OfVersion(schedule, version), form);
+    all.insert(all.end(), kernels.begin(), kernels.end());
+  }
+  return all;
 }
 
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,

@@ -50,15 +50,18 @@ TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contr
 // A task's only tile on its panels prefetches these a little ahead, unless own_ahead_ is 0. Several tiles share the
 // prefetch of the next panels, so that the first tile there finds them in cache. While other rows still use these
 // panels (ends_panels is false), a tile prefetches the next rows instead; with tables their addresses are unknown.
+// Packed rows are those of the next task, which tiles on the task's last panels prefetch.
 TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs,
                                                 Value* k, Value* depth) {
   if (!InMicroKernels(plan_, c_, schedule_.tile, 1)) return {rhs.address, I64(0), I64(0)};
   if (ReadsRhsRows(plan_, c_)) return NextRhsRows(tile, rhs, k);
-  const Ahead own = OwnPanels(tile, rhs, k), next = NextPanels(tile, rhs, k, depth),
-              rows = form_.tables ? Ahead{rhs.address, I64(0), I64(1)} : NextRows(tile, k, depth);
+  const Ahead own = OwnPanels(tile, rhs, k), next = NextPanels(tile, task, rhs, k, depth),
+              rows = form_.tables ? Ahead{rhs.address, I64(0), I64(1)} : NextRows(tile, task, k, depth);
   Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
+  Value* takes_panels = task.ends_panels;
+  if (schedule_.tile.packs_rows()) takes_panels = b_.CreateOr(takes_panels, b_.CreateNot(tile.last_group));
   const auto choose = [&](Value* Ahead::*part) {
-    return b_.CreateSelect(lone, own.*part, b_.CreateSelect(task.ends_panels, next.*part, rows.*part), "ahead");
+    return b_.CreateSelect(lone, own.*part, b_.CreateSelect(takes_panels, next.*part, rows.*part), "ahead");
   };
   return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
 }
@@ -80,13 +83,20 @@ TilePrefetch::Ahead TilePrefetch::OwnPanels(const MatmulTile& tile, const RhsPan
 }
 
 // This tile's share of the next panels, or of the same panels in the next part of K.
-TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const RhsPanels& rhs, Value* k, Value* depth) {
+TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs,
+                                             Value* k, Value* depth) {
   Value* panel = b_.CreateAdd(tile.panel, tile.panels);
   Value* row = I64(0);
   if (depth_blocks_) {
     Value* rest = b_.CreateAdd(k, I64(schedule_.tile.depth));
     Value* more = b_.CreateICmpSLT(rest, AxisDimSize(c_.k), "more.depth");
-    panel = b_.CreateSelect(more, tile.panel, panel);
+    Value* same = tile.panel;
+    if (task.first_panel != nullptr) {
+      same = b_.CreateSelect(tile.last_group, task.first_panel, panel);
+      rest = b_.CreateSelect(tile.last_group, rest, k);
+      more = b_.CreateOr(more, b_.CreateNot(tile.last_group));
+    }
+    panel = b_.CreateSelect(more, same, panel);
     row = b_.CreateSelect(more, rest, row);
   }
   Value* step = b_.CreateLShr(I64(kPanelColumns * RhsBytes()), FloorLog2(tile.tiles), "step");
@@ -96,8 +106,8 @@ TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const RhsPa
 }
 
 // Rows that are consecutive in memory form one run; each part of K prefetches a part of it.
-TilePrefetch::Ahead TilePrefetch::NextRows(const MatmulTile& tile, Value* k, Value* depth) {
-  if (form_.rows.IsUnitInLastDim()) return NextColumns(tile, k);
+TilePrefetch::Ahead TilePrefetch::NextRows(const MatmulTile& tile, const TaskRows& task, Value* k, Value* depth) {
+  if (form_.rows.IsUnitInLastDim()) return NextColumns(tile, task, k);
   constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
   Value* step = b_.CreateLShr(I64(kBytes), FloorLog2(tile.panels), "step");
   Value* row = lhs_.AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));
@@ -105,10 +115,11 @@ TilePrefetch::Ahead TilePrefetch::NextRows(const MatmulTile& tile, Value* k, Val
   return {address, b_.CreateMul(depth, step), step};
 }
 
-// Unit stride along m: at each k, the line after this tile's.
-TilePrefetch::Ahead TilePrefetch::NextColumns(const MatmulTile& tile, Value* k) {
+// Unit stride along m: at each k, the line after this tile's; of packed rows, the line that the next task packs.
+TilePrefetch::Ahead TilePrefetch::NextColumns(const MatmulTile& tile, const TaskRows& task, Value* k) {
   Value* here = lhs_.AddressOf(tile.row, k);
-  Value* address = b_.CreateGEP(b_.getInt8Ty(), here, I64(kLineBytes), "columns.ahead");
+  Value* address = schedule_.tile.packs_rows() ? lhs_.AddressOf(b_.CreateAdd(tile.row, task.count), k)
+                                               : b_.CreateGEP(b_.getInt8Ty(), here, I64(kLineBytes), "columns.ahead");
   Value* step = b_.CreatePtrDiff(b_.getInt8Ty(), lhs_.AddressOf(tile.row, b_.CreateAdd(k, I64(1))), here, "step");
   return {address, I64(0), step};
 }

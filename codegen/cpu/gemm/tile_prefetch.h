@@ -18,12 +18,14 @@ struct TaskRows {
   llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // row tiles [first_tile, last_tile)
   llvm::Value *first = nullptr, *count = nullptr;
   llvm::Value* ends_panels = nullptr;  // i1: no later task reads this task's panels
+  llvm::Value* first_panel = nullptr;  // where a part of K runs over all the task's panels before the next part
 };
 
 // One micro-kernel's place in the result.
 struct MatmulTile : TileSums {
   llvm::Value* number;  // index among `tiles`, the task's tiles that read the same panels
   llvm::Value* tiles;
+  llvm::Value* last_group;  // i1: its panels are the last of the task
 };
 
 class TilePrefetch {
@@ -56,9 +58,10 @@ class TilePrefetch {
  private:
   Ahead NextRhsRows(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k);
   Ahead OwnPanels(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k);
-  Ahead NextPanels(const MatmulTile& tile, const RhsPanels& rhs, llvm::Value* k, llvm::Value* depth);
-  Ahead NextRows(const MatmulTile& tile, llvm::Value* k, llvm::Value* depth);
-  Ahead NextColumns(const MatmulTile& tile, llvm::Value* k);
+  Ahead NextPanels(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs, llvm::Value* k,
+                   llvm::Value* depth);
+  Ahead NextRows(const MatmulTile& tile, const TaskRows& task, llvm::Value* k, llvm::Value* depth);
+  Ahead NextColumns(const MatmulTile& tile, const TaskRows& task, llvm::Value* k);
   void EmitColumns(const MatmulTile& tile, const TaskRows& task, llvm::Value* first_column);
   void EmitRun(const Expr& access, llvm::Value* bytes);
   llvm::Value* PanelStrideBytes(const RhsPanels& rhs);

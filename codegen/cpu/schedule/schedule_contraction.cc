@@ -1,10 +1,12 @@
 // The schedule of a matmul: a tile that fits the machine's registers, and tasks that keep their operands in cache.
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "codegen/cpu/conv/winograd.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
+#include "codegen/cpu/gemm/pack_rows.h"
 #include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/square_kernel.h"
@@ -70,6 +72,38 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
   return gemm::WorthwhileTilings(family, tile, pieces, samples, gemm::BuiltInCostsOf(traits));
 }
 
+// Adds the version that packs rows. Rows read through tables are always packed.
+void AddPackingVersion(const KernelPlan& plan, const Contraction& c, const gemm::LhsForm& form,
+                       const TargetTraits& traits, int pieces, Schedule& schedule) {
+  // Rows at two steps of K are in other pages from 1024 on. Tiles of six rows use less than half of each line that they
+  // read in place, and lose earlier.
+  const int64_t far_apart = traits.vector_registers < 32 ? 256 : 1024;
+  const DimSizeRange m = RangeOfDimSize(plan, plan.axes[c.m].dim_size);
+  if (!form.tables && m.max < far_apart) return;
+  ContractionTile& tile = schedule.tile;
+  const auto [packed_rows, packed_panels] = gemm::PackedTile(traits, pieces, tile);
+  if (packed_rows > schedule.lanes) return;
+  tile.packed_rows = packed_rows;
+  tile.packed_panels = packed_panels;
+  // Tasks are whole tiles of either version. Where K runs in parts, the sums of a task are on the stack.
+  constexpr int64_t kRowsOnStack = 96;
+  const bool one_part = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= tile.depth;
+  const int64_t rows = std::lcm(tile.rows, tile.packed_rows);
+  const int64_t task_rows = one_part ? tile.task_rows : std::min(tile.task_rows, kRowsOnStack);
+  tile.task_rows = std::max<int64_t>(task_rows / rows, 1) * rows;
+  constexpr int64_t kPanels = 8, kGatheredPanels = 16;
+  tile.task_panels = form.tables && one_part ? kGatheredPanels : kPanels;
+  const Version packs{.guards = {{.kind = Guard::Kind::kValueAtLeast,
+                                  .number = far_apart,
+                                  .value = OverSlots(plan.axes[c.m].dim_size)}},
+                      .packs_rows = true};
+  if (form.tables || m.fixed) {
+    schedule.versions = {Version{.packs_rows = true}};
+  } else {
+    schedule.versions.insert(schedule.versions.begin(), packs);
+  }
+}
+
 }  // namespace
 
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain) {
@@ -130,6 +164,9 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
     tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
   }
 
+  if (!in_chain && !one_panel && !tile.rows_in_lanes && lhs.ok() && gemm::MayPackRows(plan, c, *lhs)) {
+    AddPackingVersion(plan, c, *lhs, traits, pieces, schedule);
+  }
   schedule.scratch_bytes = gemm::ScratchBytes(plan, c, schedule);
 
   const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),

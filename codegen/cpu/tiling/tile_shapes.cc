@@ -90,6 +90,14 @@ std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const Co
   return {0, 0};
 }
 
+std::pair<int, int> PackedTile(const TargetTraits& traits, int pieces, const ContractionTile& tile) {
+  constexpr int kMostRows = 14, kPanels = 2;
+  for (int rows = kMostRows; rows > tile.rows; --rows) {
+    if (FitsRegisters(traits, pieces, rows, kPanels)) return {rows, kPanels};
+  }
+  return {tile.rows, tile.panels};
+}
+
 int RowLimit(const ContractionTile& tile, int64_t m) {
   if (tile.tall_rows == 0) return tile.rows;
   const bool tall = m <= 2 * tile.tall_rows && CeilDiv(m, tile.tall_rows) < CeilDiv(m, tile.rows);

@@ -156,8 +156,8 @@ class VersionVerifier {
 absl::Status VerifyCudaSchedule(const KernelPlan& plan, const CudaSchedule& schedule) {
   if (schedule.versions.empty()) return ScheduleError(plan, "versions", "there is none");
   for (const CudaVersion& version : schedule.versions) {
-    if (version.version.parts || version.version.short_rows)
-      return ScheduleError(plan, "version parts, short_rows", "are for CPUs");
+    if (version.version.parts || version.version.short_rows || version.version.packs_rows)
+      return ScheduleError(plan, "version parts, short_rows, packs_rows", "are for CPUs");
     TAILOR_RETURN_IF_ERROR(VerifyVersion(plan, version.version, &version == &schedule.versions.back()));
     TAILOR_RETURN_IF_ERROR(VersionVerifier(plan, version).Verify());
   }

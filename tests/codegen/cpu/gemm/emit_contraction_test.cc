@@ -164,6 +164,37 @@ TEST(EmitContraction, LongDepthOfRowsInLanes) {
   }
 }
 
+// Rows that lie far apart along K: a version packs them, and gives the bits of the other.
+TEST(EmitContraction, PackedRowsChangeNoBit) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const MatmulCaseForm form{.dtype = dtype,
+                              .batch = {kDynamic},
+                              .rhs_has_batch = {false},
+                              .n = 150,
+                              .transpose_lhs = true,
+                              .transpose_out = true,
+                              .epilogue = true};
+    for (const CpuTarget& target : RunnableTargets()) {
+      SCOPED_TRACE(target.name);
+      Matmul matmul(form, target);
+      ASSERT_EQ(matmul.schedule().versions.size(), 2);
+      ASSERT_TRUE(matmul.schedule().versions[0].packs_rows);
+      const int64_t depth = matmul.schedule().tile.depth, rows = matmul.schedule().tile.task_rows;
+      for (const int64_t m :
+           {int64_t{0}, int64_t{1}, int64_t{13}, int64_t{15}, int64_t{31}, rows - 1, rows, rows + 1}) {
+        for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{100}, depth, depth + 5}) {
+          const MatmulCaseSize size{.batch = {2}, .m = m, .n = 150, .k = k};
+          matmul.SetVersion(0);
+          const std::vector<char> packed = matmul.Run(size);
+          matmul.SetVersion(1);
+          ASSERT_EQ(packed, matmul.Run(size)) << m << " rows, depth " << k;
+          if (k < depth) matmul.ExpectRight(size, packed);
+        }
+      }
+    }
+  }
+}
+
 TEST(EmitContraction, FewRowsOfLargeWeights) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

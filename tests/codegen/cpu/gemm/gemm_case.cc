@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
@@ -42,7 +43,10 @@ Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::v
   for (const MicroKernel& kernel : *micro_kernels) EmitMicroKernel(kernel, emit, *module);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompileIr(std::move(module), target));
-  auto image = LinkImage(std::move(objects), {"matmul_v0"});
+  std::vector<std::string> names;
+  for (size_t i = 0; i < schedule_.versions.size(); ++i) names.push_back(absl::StrCat("matmul_v", i));
+  version_ = names.size() - 1;
+  auto image = LinkImage(std::move(objects), names);
   EXPECT_TRUE(image.ok()) << image.status();
   image_ = std::make_unique<CodeImage>(*image, target);
 }
@@ -61,12 +65,23 @@ int64_t Matmul::Tasks(const MatmulCaseSize& size) const {
 std::vector<char> Matmul::Run(const MatmulCaseSize& size, const std::vector<int64_t>& starts) const {
   const MatmulMemory memory(form_, size);
   std::vector<int64_t> args = memory.Arguments(plan_);
+  std::vector<char> scratch;
+  absl::Span<const char> behind_scratch;
+  constexpr char kUnwritten = 0x55;
+  if (schedule_.tile.packs_rows()) {
+    const int64_t bytes = *schedule_.scratch_bytes.Evaluate(DimsOf(plan_, size));
+    scratch.assign(bytes + 128, kUnwritten);
+    const int64_t address = (reinterpret_cast<int64_t>(scratch.data()) + 63) / 64 * 64;
+    args.insert(args.end(), {address, bytes});
+    behind_scratch = absl::MakeConstSpan(scratch).subspan(address + bytes - reinterpret_cast<int64_t>(scratch.data()));
+  }
   if (schedule_.tile.chooses) args.push_back(static_cast<int64_t>(TilingWord(TilingOf(size), ahead_)));
   std::optional<PollCounter> run;
   polls_ ? run.emplace(*polls_) : run.emplace();
   if (PollsOnHost(plan_, schedule_)) args.push_back(run->slot());
-  auto kernel = image_->Find<KernelFn>("matmul_v0");
+  auto kernel = image_->Find<KernelFn>(absl::StrCat("matmul_v", version_));
   for (size_t i = 0; i + 1 < starts.size(); ++i) kernel(args.data(), starts[i], starts[i + 1], 0);
+  for (const char byte : behind_scratch) EXPECT_EQ(byte, kUnwritten) << "behind the scratch";
   return memory.Output();
 }
 

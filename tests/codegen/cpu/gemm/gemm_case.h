@@ -30,6 +30,8 @@ class Matmul {
   void SetTiling(const MatmulTiling& tiling) { tiling_ = tiling; }
   // Runs are interrupted after that many polls.
   void SetPolls(int polls) { polls_ = polls; }
+  // Runs take that version of the schedule; the last one unless another is set.
+  void SetVersion(size_t version) { version_ = version; }
   // CostProfile::ahead of the machine that it is to think it runs on.
   void SetAhead(float ahead) { ahead_ = ahead; }
   int64_t Tasks(const MatmulCaseSize& size) const;
@@ -49,6 +51,7 @@ class Matmul {
   const CpuTarget target_;
   std::optional<MatmulTiling> tiling_;
   std::optional<int> polls_;
+  size_t version_ = 0;
   float ahead_ = CostProfile().prefetch_distance;
   KernelPlan plan_;
   Schedule schedule_;

@@ -57,6 +57,8 @@ bool IsTuning(absl::string_view field) {
                                                 "tile.panels",
                                                 "tile.tall_rows",
                                                 "tile.tall_panels",
+                                                "tile.packed_rows",
+                                                "tile.packed_panels",
                                                 "tile.task_rows",
                                                 "tile.task_panels",
                                                 "tile.depth",

@@ -12,9 +12,10 @@
     {"reserve_case": CASE}                                         only of Tailor
 
 A case is {"encoder": [B, S]}, {"image": [N, H, W]} or {"text_line": [N, W]} of the model, {"inputs": [...], "sizes":
-{...}, "fixed": {...}} as manifest.json of tools/export_models describes them, {"node": NAME} of nodes.py, or an op with
-its dim sizes ("op": "dot", "m": ...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of
-the process on the last CPU, that of a first run with the compilers it called, else elapsed times.
+{...}, "fixed": {...}} as manifest.json of tools/export_models describes them (with "steps": N, of a decoder: runs for N
+tokens, whose caches grow; see growing.py), {"node": NAME} of nodes.py, or an op with its dim sizes ("op": "dot", "m":
+...). A failure is answered by {"error": TEXT}. With one thread, times are CPU times of the process on the last CPU, that
+of a first run with the compilers it called, else elapsed times.
 """
 import argparse
 import importlib

@@ -4,6 +4,7 @@ import numpy
 import tailor.runtime
 
 from ..cpu import compile_target
+from . import growing
 from .operands import numbers, of_model
 
 DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32",
@@ -47,6 +48,8 @@ class Engine:
             return self._compiled(tailor.onnx.load(model), inputs)
         if self._model:
             self._case = case
+            if "steps" in case:
+                return growing.Loop(case, lambda inputs: self._session.run(**inputs, borrow=True))
             return self._bound(self._session, self._model, of_model(case))
         graph, x = op_graph(case)
         return self._compiled(graph, {"x": x})

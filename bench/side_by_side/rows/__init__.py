@@ -1,6 +1,6 @@
 """The list of rows: a row absent from it does not exist."""
 from ..figures import Row
-from . import (choice, convolutions, dots, encoders, first_run, fixed_costs, images, in_cache, memory, mikpoly, models,
+from . import (caches, choice, convolutions, dots, encoders, first_run, fixed_costs, images, in_cache, memory, mikpoly, models,
                nodes, papers, serving, static_build, streaming, two_threads)
 
 ROWS = [
@@ -26,6 +26,7 @@ ROWS = [
     Row("encoder", "the sentence encoder at fixed shapes against onnxruntime: speed-up", encoders.fixed_shapes),
     Row("images", "ResNets at images of random sizes against onnxruntime and OpenVINO: speed-up", images.random_sizes),
     Row("models", "whole models against the better of onnxruntime and OpenVINO: speed-up", models.whole_models),
+    Row("caches", "one token of decoders whose caches grow, against onnxruntime: speed-up", caches.growing),
     Row("papers", "the papers' workloads against PyTorch, other runtimes and compilers, and without each mechanism: speed-up",
         papers.workloads),
     Row("mikpoly", "f32 matmuls of MikPoly's ranges, one thread, against the best of OpenBLAS, oneDNN and MKL: speed-up",

@@ -10,7 +10,9 @@ from side_by_side.rows import caches
 CASE = {"inputs": [{"name": "ids", "dtype": "int64", "values": 5, "dims": ["batch", "sequence"]},
                    {"name": "mask", "dtype": "int64", "values": "mask", "dims": ["batch", "total"]},
                    {"name": "key", "dtype": "float32", "values": "normal", "dims": ["batch", "past", 2]}],
-        "sizes": {"batch": 1, "sequence": 1, "past": 3, "total": 4}, "steps": 2}
+        "steps": 2}
+FIRST = {"ids": numpy.zeros((1, 1), numpy.int64), "mask": numpy.ones((1, 4), numpy.int64),
+         "key": numpy.zeros((1, 3, 2), numpy.float32)}
 
 
 class LoopTest(unittest.TestCase):
@@ -24,7 +26,7 @@ class LoopTest(unittest.TestCase):
         return [numpy.zeros((1, 1)), numpy.concatenate([inputs["key"], row], axis=1)]
 
     def test_outputs_are_inputs_of_the_next_run(self):
-        loop = Loop(CASE, self.step)
+        loop = Loop(CASE, FIRST, self.step)
         first, second = loop(), loop()
         self.assertIs(self.read[1]["key"], first[1])
         self.assertEqual([each["key"].shape[1] for each in self.read], [3, 4])
@@ -33,10 +35,10 @@ class LoopTest(unittest.TestCase):
         self.assertEqual(second[1][0, -1, 0], 2)
 
     def test_after_the_last_token_the_first_cache_is_read_again(self):
-        loop = Loop(CASE, self.step)
+        loop = Loop(CASE, FIRST, self.step)
         for _ in range(3):
             loop()
-        self.assertIs(self.read[2]["key"], self.read[0]["key"])
+        self.assertIs(self.read[2]["key"], FIRST["key"])
         self.assertEqual(self.read[2]["mask"].shape[1], 4)
 
 

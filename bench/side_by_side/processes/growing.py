@@ -1,19 +1,17 @@
 """Decoders whose caches grow: outputs of a run are inputs of the next one."""
 import numpy
 
-from .operands import of_model
-
 
 class Loop:
-    """Each call runs a model for one more token. After `case["steps"]` tokens it begins again with the first inputs.
+    """Each call runs a model for one more token. After `case["steps"]` tokens it begins again with the inputs `first`.
 
     `step(inputs)` returns the outputs: logits first, then the caches in the order of the inputs that have a dim "past". Inputs
     with a dim "total" are masks, which grow by one column of ones a token.
     """
 
-    def __init__(self, case, step):
+    def __init__(self, case, first, step):
         self._step, self._steps, self._done = step, case["steps"], case["steps"]
-        self._first = of_model(case)
+        self._first = first
         self._caches = [entry["name"] for entry in case["inputs"] if "past" in entry["dims"]]
         self._masks = [entry["name"] for entry in case["inputs"] if "total" in entry["dims"]]
         self._inputs = {}

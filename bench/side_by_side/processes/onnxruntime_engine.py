@@ -34,7 +34,7 @@ def growing_caches(session, case):
         session.run_with_iobinding(binding)
         return binding.get_outputs()
 
-    loop = growing.Loop(case, step)
+    loop = growing.Loop(case, of_model(case) | fixed_of(case), step)
     return lambda: (value.numpy() for value in loop())
 
 

@@ -49,7 +49,7 @@ class Engine:
         if self._model:
             self._case = case
             if "steps" in case:
-                return growing.Loop(case, lambda inputs: self._session.run(**inputs, borrow=True))
+                return growing.Loop(case, of_model(case), lambda inputs: self._session.run(**inputs, borrow=True))
             return self._bound(self._session, self._model, of_model(case))
         graph, x = op_graph(case)
         return self._compiled(graph, {"x": x})

@@ -262,6 +262,24 @@ class CompileTest(unittest.TestCase):
             graph.compile("host", isolated=True, progress=lambda phase, done: told.append(phase) or len(told) < 2)
         self.assertEqual(len(told), 2)
 
+    def test_points_of_any_number_of_rows(self):
+        """Large images pack rows, strided ones always (codegen/cpu/gemm/pack_rows.h); K beyond one part, and so long that runs
+        poll."""
+        rng = np.random.default_rng(3)
+        for channels, columns, stride in [(100, 130, 1), (9000, 128, 1), (98, 260, 2), (1100, 256, 2)]:
+            graph = tailor.Graph("points")
+            weights = rng.standard_normal((columns, channels, 1, 1)).astype(np.float32) / np.float32(channels**0.5)
+            y = graph.conv(graph.input("x", "f32", [1, channels, "H", "W"]), graph.constant(weights, "w"),
+                           strides=[stride, stride])
+            graph.output("y", graph.mul(y, y))
+            session = graph.compile("host").session(threads=2)
+            for height, width in [(33, 34), (5, 7), (1, 1), (40, 26)]:
+                x = rng.standard_normal((1, channels, height, width)).astype(np.float32)
+                image = x[:, :, ::stride, ::stride].astype(np.float64)
+                wanted = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0].astype(np.float64), image, optimize=True)**2
+                np.testing.assert_allclose(session.run(x)[0], wanted, rtol=1e-4, atol=1e-4,
+                                           err_msg=f"{channels} channels, stride {stride}, {height} x {width}")
+
     def test_convolutions_may_be_direct(self):
         rng, graph = np.random.default_rng(1), tailor.Graph("conv")
         x, weights = (rng.integers(-3, 4, dims).astype(np.float32) for dims in ((2, 16, 6, 8), (20, 16, 3, 3)))

@@ -182,8 +182,8 @@ class ContractionEmitter {
     task_.count = b_.CreateSub(rows_.Start(b_, task_.last_tile), task_.first, "task.rows");
     Value* first_group = groups_.BlockStart(b_, panel_block_, panel_blocks_);
     last_group_ = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
-    first_panel_ = groups_.Start(b_, first_group);
-    task_.first_panel = KeepsAllSums() ? first_panel_ : nullptr;
+    task_.first_panel = groups_.Start(b_, first_group);
+    task_.parts_first = KeepsAllSums();
     const auto for_groups = [&](llvm::function_ref<void(Value*)> body) {
       EmitLoop(b_, first_group, last_group_, 1, "group", body);
     };
@@ -275,7 +275,7 @@ class ContractionEmitter {
     const RhsPanels rhs = rhs_->Emit(tile.panel, tile.panels, k, EmitDepth(k));
     Value* group_sums = tile_memory_;
     if (KeepsAllSums()) {
-      Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
+      Value* panels_before = b_.CreateSub(tile.panel, task_.first_panel);
       Value* offset = b_.CreateMul(panels_before, I64(WholeLanes(tile_.task_rows) * kPanelColumns));
       group_sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "group.sums");
     }
@@ -340,7 +340,7 @@ class ContractionEmitter {
   // State of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
   TaskRows task_;
-  Value *first_panel_ = nullptr, *last_group_ = nullptr;
+  Value* last_group_ = nullptr;
 };
 
 }  // namespace

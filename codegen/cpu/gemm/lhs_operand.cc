@@ -94,7 +94,7 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
   return form;
 }
 
-SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+SlotExpr LhsScratchBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   if (tile.packs_rows()) return PackedBytes(plan, c, tile);
   if (c.fill < 0) return 0;
   SlotExpr elements = 1;

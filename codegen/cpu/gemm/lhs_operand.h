@@ -27,7 +27,7 @@ struct LhsForm {
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& contraction);
 
 // Bytes of a worker's staging buffer or packed rows, over slots as Schedule::scratch_bytes; 0 without either.
-SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
+SlotExpr LhsScratchBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 
 // Emits the accesses to the lhs within one kernel function. Borrows all arguments.
 class LhsOperand {

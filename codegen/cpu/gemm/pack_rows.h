@@ -13,8 +13,9 @@ namespace tailor::gemm {
 
 struct LhsForm;
 
-// Whether packing pays for a matmul whose results lie along rows, as those of convolutions do. Rows at a step of K are
-// then in other lines and, in a large image, in another page than those at the next step; lines share few sets of L1.
+// Whether packing may pay: for a matmul whose results lie along rows, as those of convolutions do, with many columns
+// and a long K. The stride along K is then a plane of the image: in large images each step reads another page, and the
+// lines map to few sets of L1.
 bool MayPackRows(const KernelPlan& plan, const Contraction& c, const LhsForm& form);
 
 // The rows to pack.

@@ -20,7 +20,7 @@ bool ReadsRhsRows(const KernelPlan& plan, const Contraction& c) {
 }
 
 SlotExpr ScratchBytes(const KernelPlan& plan, const Contraction& c, const Schedule& schedule) {
-  if (!c.in_place) return StagingBytes(plan, c, schedule.tile);
+  if (!c.in_place) return LhsScratchBytes(plan, c, schedule.tile);
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange n = range_of(c.n);
   int panels = 0;  // of the widest tile

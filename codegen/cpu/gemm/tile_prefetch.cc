@@ -91,7 +91,7 @@ TilePrefetch::Ahead TilePrefetch::NextPanels(const MatmulTile& tile, const TaskR
     Value* rest = b_.CreateAdd(k, I64(schedule_.tile.depth));
     Value* more = b_.CreateICmpSLT(rest, AxisDimSize(c_.k), "more.depth");
     Value* same = tile.panel;
-    if (task.first_panel != nullptr) {
+    if (task.parts_first) {
       same = b_.CreateSelect(tile.last_group, task.first_panel, panel);
       rest = b_.CreateSelect(tile.last_group, rest, k);
       more = b_.CreateOr(more, b_.CreateNot(tile.last_group));

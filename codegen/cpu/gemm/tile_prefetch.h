@@ -18,7 +18,8 @@ struct TaskRows {
   llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // row tiles [first_tile, last_tile)
   llvm::Value *first = nullptr, *count = nullptr;
   llvm::Value* ends_panels = nullptr;  // i1: no later task reads this task's panels
-  llvm::Value* first_panel = nullptr;  // where a part of K runs over all the task's panels before the next part
+  llvm::Value* first_panel = nullptr;
+  bool parts_first = false;  // a part of K runs over all panels of the task before the next part begins
 };
 
 // One micro-kernel's place in the result.

@@ -75,8 +75,8 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
 // Adds the version that packs rows. Rows read through tables are always packed.
 void AddPackingVersion(const KernelPlan& plan, const Contraction& c, const gemm::LhsForm& form,
                        const TargetTraits& traits, int pieces, Schedule& schedule) {
-  // Rows at two steps of K are in other pages from 1024 on. Tiles of six rows use less than half of each line that they
-  // read in place, and lose earlier.
+  // From 1024 rows on, two steps of K are in different pages. With 16 registers tiles have six rows, which use less
+  // than half of each line that they read in place: packing pays earlier.
   const int64_t far_apart = traits.vector_registers < 32 ? 256 : 1024;
   const DimSizeRange m = RangeOfDimSize(plan, plan.axes[c.m].dim_size);
   if (!form.tables && m.max < far_apart) return;

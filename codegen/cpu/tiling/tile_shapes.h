@@ -31,9 +31,9 @@ std::pair<int, int> BestTile(const TargetTraits& traits, int pieces, int most_pa
 // would contend for the ways of an L1 cache where rows are a power of two apart. {0, 0} if it is no taller than `tile`.
 std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile);
 
-// Rows and panels where rows are packed. Factors of one step are then beside each other, however many rows they are of,
-// and a tall tile reads its panels, which L1 does not hold, less often: the tallest that leaves two panels. `tile`
-// where there is none.
+// The tile for packed rows. Whatever its height, the factors of a step of K share one or two lines, so the tallest tile
+// of two panels that fits the registers is best: it reads the panels, which do not fit L1, least often. `tile` if no
+// such tile is taller.
 std::pair<int, int> PackedTile(const TargetTraits& traits, int pieces, const ContractionTile& tile);
 
 // Row limit of the tiles of `m` rows: tall tiles if one or two of them replace more tiles of tile.rows.

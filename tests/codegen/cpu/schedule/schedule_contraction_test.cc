@@ -1,5 +1,7 @@
 // Mirrors codegen/cpu/schedule/schedule_contraction.cc.
 #include "codegen/cpu/schedule/schedule_contraction.h"
+
+#include "absl/strings/str_cat.h"
 #include "codegen/plan/schedule_fields.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +46,27 @@ TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
   };
   EXPECT_EQ(task(576), "{task_rows 240, task_panels 4}");  // 3 x 3 points of 64 channels
   EXPECT_EQ(task(641), "{task_panels 4}");
+}
+
+// A guard asks for rows of which two steps of K lie in different pages.
+TEST(ScheduleContraction, RowsFarApartArePacked) {
+  const auto versions = [](int64_t m, int64_t n, int64_t k, const char* target = "x86-64-v4") {
+    std::string text;
+    const MatmulCaseForm form{.m = m, .n = n, .k = k, .transpose_lhs = true, .transpose_out = true};
+    for (const Version& version : ScheduleOf(form, target).versions) {
+      absl::StrAppend(&text, version.packs_rows ? "packs " : "", VersionText(version), "; ");
+    }
+    return text;
+  };
+  EXPECT_EQ(versions(kDynamic, 128, 96), "packs d0 >= 1024; always; ");
+  EXPECT_EQ(versions(kDynamic, 128, 96, "x86-64-v3"), "packs d0 >= 256; always; ");
+  EXPECT_EQ(versions(kDynamic, 127, 96), "always; ");
+  EXPECT_EQ(versions(kDynamic, 128, 95), "always; ");
+  EXPECT_EQ(versions(1024, 128, 96), "packs always; ");
+  EXPECT_EQ(versions(1023, 128, 96), "always; ");
+  const ContractionTile wide =
+      ScheduleOf({.n = 128, .k = 96, .transpose_lhs = true, .transpose_out = true}, "x86-64-v4").tile;
+  EXPECT_EQ(RecordText(wide), "{task_rows 210, task_panels 8, packed_rows 14, packed_panels 2}");
 }
 
 TEST(ScheduleContraction, LongRunsOfFewRowsWhereDepthIsShort) {

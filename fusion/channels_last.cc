@@ -3,166 +3,43 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "fusion/graph_rebuild.h"
+#include "fusion/image_layouts.h"
 #include "fusion/rearrange_constants.h"
-#include "fusion/node_class.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
-// With fewer channels the runs of a window are shorter than a vector.
-constexpr int64_t kLeastChannels = 16;
-
-// [batch, channels, positions] <-> [batch, positions, channels].
-const std::vector<int64_t>& Swap() {
-  static const auto* const kSwap = new std::vector<int64_t>{0, 2, 1};
-  return *kSwap;
-}
-
-bool IsTranspose(const Node& node, const std::vector<int64_t>& permutation) {
-  return node.op == OpKind::kTranspose && node.i64s("permutation") == permutation;
-}
-
-bool IsOne(const DimExpr& dim) { return dim == DimExpr(1); }
-
-// [batch, 1, positions, channels] transposed and reshaped to [batch, channels, positions]: a convolution's result.
-bool IsConvResult(const Graph& graph, const Node& node) {
-  if (node.op != OpKind::kReshape || node.results[0].shape.size() != 3) return false;
-  const Node& moved = graph.node(node.operands[0].node);
-  if (!IsTranspose(moved, {0, 1, 3, 2})) return false;
-  const Shape &from = moved.results[0].shape, &to = node.results[0].shape;
-  return IsOne(from[1]) && from[0] == to[0] && from[2] == to[1];
-}
-
-// A convolution over one dim: dot(reshape(transpose(window(image))), weights).
-struct Convolution {
-  NodeId window, weights;
-  int64_t channels, taps;
-  std::vector<NodeId> between;  // nodes from the leaves to the window: to be computed channels last
-};
-
-std::optional<int64_t> SizeOfAxis(const Graph& graph, Value v, size_t axis) {
-  return graph.type(v).shape[axis].constant();
-}
-
-std::optional<Convolution> ConvolutionOf(const Graph& graph, NodeId id) {
-  const Node& dot = graph.node(id);
-  if (dot.op != OpKind::kDot || dot.i64("transpose_lhs") == 0 || dot.i64("transpose_rhs") == 0) return std::nullopt;
-  const Node& patches = graph.node(dot.operands[0].node);
-  if (patches.op != OpKind::kReshape || patches.results[0].shape.size() != 4 || !IsOne(patches.results[0].shape[1]))
-    return std::nullopt;
-  const Node& moved = graph.node(patches.operands[0].node);
-  if (!IsTranspose(moved, {0, 1, 3, 2})) return std::nullopt;
-  const Node& window = graph.node(moved.operands[0].node);
-  if (window.op != OpKind::kWindow || window.i64s("axes") != std::vector<int64_t>{2}) return std::nullopt;
-  const Shape& windows = window.results[0].shape;
-  if (windows.size() != 4 || windows[0] != patches.results[0].shape[0]) return std::nullopt;
-  NodeId weights = dot.operands[1].node;
-  while (graph.node(weights).op == OpKind::kReshape) weights = graph.node(weights).operands[0].node;
-  const Shape& matrix = graph.type(dot.operands[1]).shape;
-  if (graph.node(weights).op != OpKind::kConstant || matrix.size() != 3 || !IsOne(matrix[0])) return std::nullopt;
-  const std::optional<int64_t> channels = SizeOfAxis(graph, window.operands[0], 1);
-  const std::optional<int64_t> taps = SizeOfAxis(graph, moved.operands[0], 3);
-  if (!channels || *channels < kLeastChannels || !taps || matrix[2] != DimExpr(*channels * *taps)) return std::nullopt;
-  return Convolution{moved.operands[0].node, weights, *channels, *taps, {}};
-}
-
-// Chooses the convolutions.
-class Choice {
- public:
-  explicit Choice(const Graph& graph) : graph_(graph), users_(graph.nodes().size()), chosen_(graph.nodes().size()) {
-    for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-      for (Value operand : graph.node(id).operands) users_[operand.node].push_back(id);
-      std::optional<Convolution> found = ConvolutionOf(graph, id);
-      if (found && Trace(*found)) convolutions_.emplace(id, *std::move(found));
-    }
-    for (const Output& output : graph.outputs()) users_[output.value.node].push_back(-1);
-    do {
-      std::fill(chosen_.begin(), chosen_.end(), false);
-      for (const auto& [dot, c] : convolutions_) {
-        for (NodeId id : c.between) chosen_[id] = true;
-        chosen_[c.window] = true;
-      }
-    } while (std::erase_if(convolutions_, [&](const auto& entry) { return !OthersAgree(entry.second); }) > 0);
-  }
-
-  // Whether `id` is computed channels last, or is the windows of such a value.
-  bool chosen(NodeId id) const { return chosen_[id]; }
-  // By dot.
-  const std::map<NodeId, Convolution>& convolutions() const { return convolutions_; }
-
- private:
-  // Whether the image [batch, channels, positions] is channels last in memory. Sets `between`.
-  bool Trace(Convolution& c) const {
-    std::set<NodeId> seen;
-    std::vector<Value> pending = {graph_.node(c.window).operands[0]};
-    while (!pending.empty()) {
-      const Value v = pending.back();
-      pending.pop_back();
-      const Node& node = graph_.node(v.node);
-      if (IsTranspose(node, Swap()) || !seen.insert(v.node).second) continue;
-      c.between.push_back(v.node);
-      if (IsConvResult(graph_, node)) continue;
-      if (node.op == OpKind::kPad) {
-        pending.push_back(node.operands[0]);
-        continue;
-      }
-      if (ClassOf(node) != FusionClass::kElementwise) return false;
-      const size_t before = pending.size();
-      for (Value operand : node.operands) {
-        if (IsSmall(operand)) continue;
-        if (graph_.type(operand).shape != node.results[0].shape) return false;
-        pending.push_back(operand);
-      }
-      if (pending.size() == before) return false;  // of small operands only
-    }
-    return true;
-  }
-
-  // A scalar, or an operand that is broadcast along channels or positions: a view transposes it.
-  bool IsSmall(Value v) const {
-    const Shape& shape = graph_.type(v).shape;
-    return shape.empty() || (shape.size() == 3 && (IsOne(shape[1]) || IsOne(shape[2])));
-  }
-
-  // Whether nobody else reads the nodes to rewrite as [batch, channels, positions].
-  bool OthersAgree(const Convolution& c) const {
-    return std::all_of(c.between.begin(), c.between.end(), [&](NodeId id) {
-      if (graph_.node(id).op == OpKind::kReshape) return true;
-      return std::all_of(users_[id].begin(), users_[id].end(), [&](NodeId user) {
-        return user >= 0 && (chosen_[user] || IsTranspose(graph_.node(user), Swap()));
-      });
-    });
-  }
-
-  const Graph& graph_;
-  std::vector<std::vector<NodeId>> users_;  // -1: an output
-  std::vector<bool> chosen_;
-  std::map<NodeId, Convolution> convolutions_;
-};
-
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& graph) : choice_(graph) {}
+  Rewriter(const Graph& graph, size_t rank) : layouts_(graph, rank), rank_(rank) {}
 
-  bool empty() const { return choice_.convolutions().empty(); }
+  bool empty() const { return layouts_.empty(); }
 
   absl::StatusOr<std::optional<Value>> operator()(const NodeRewrite& r) {
-    if (const auto found = choice_.convolutions().find(r.id); found != choice_.convolutions().end()) {
-      TAILOR_ASSIGN_OR_RETURN(const Value product, Multiply(r, found->second));
+    if (const Convolution* convolution = layouts_.ConvolutionOf(r.id)) {
+      TAILOR_ASSIGN_OR_RETURN(const Value product, Multiply(r, *convolution));
       return product;
     }
-    if (!choice_.chosen(r.id) || r.node().op == OpKind::kWindow) return std::nullopt;
+    if (layouts_.ReducesImage(r.id)) {
+      TAILOR_ASSIGN_OR_RETURN(const Value reduced, ReducePositions(r));
+      return reduced;
+    }
+    if (layouts_.JoinsPositions(r.id)) {
+      TAILOR_ASSIGN_OR_RETURN(const Value joined, JoinPositions(r));
+      return joined;
+    }
+    if (!layouts_.IsLast(r.id)) return std::nullopt;
     TAILOR_ASSIGN_OR_RETURN(const Value last, ChannelsLast(r));
-    TAILOR_ASSIGN_OR_RETURN(const Value swapped, Swapped(r.to, last));
-    return swapped;
+    TAILOR_ASSIGN_OR_RETURN(const Value first, Moved(r.to, last, ToChannelsFirst(rank_)));
+    return first;
   }
 
  private:
@@ -171,85 +48,205 @@ class Rewriter {
     return Value{id, 0};
   }
 
-  // `v` with its last two dims swapped. Undoes a transpose.
-  static absl::StatusOr<Value> Swapped(Graph& to, Value v) {
+  // `v` with permuted dims. Undoes a transpose.
+  static absl::StatusOr<Value> Moved(Graph& to, Value v, const std::vector<int64_t>& permutation) {
     const Node& node = to.node(v.node);
-    if (IsTranspose(node, Swap())) return node.operands[0];
+    if (node.op == OpKind::kTranspose) {
+      const std::vector<int64_t>& before = node.i64s("permutation");
+      bool undoes = before.size() == permutation.size();
+      for (size_t i = 0; undoes && i < permutation.size(); ++i)
+        undoes = before[permutation[i]] == static_cast<int64_t>(i);
+      if (undoes) return node.operands[0];
+    }
     const Shape shape = node.results[v.result].shape;
-    if (IsOne(shape[1]) || IsOne(shape[2]))
-      return Append(to, OpKind::kReshape, {v}, {{"shape", Shape{shape[0], shape[2], shape[1]}}});
-    return Append(to, OpKind::kTranspose, {v}, {{"permutation", Swap()}});
+    Shape moved;
+    for (int64_t axis : permutation) moved.push_back(shape[axis]);
+    if (KeepsOrder(shape, permutation)) return Append(to, OpKind::kReshape, {v}, {{"shape", moved}});
+    return Append(to, OpKind::kTranspose, {v}, {{"permutation", permutation}});
   }
 
-  static absl::StatusOr<Value> ChannelsLast(const NodeRewrite& r) {
+  // Whether the dims of more than one element keep their order.
+  static bool KeepsOrder(const Shape& shape, const std::vector<int64_t>& permutation) {
+    int64_t last = -1;
+    for (int64_t axis : permutation) {
+      if (shape[axis] == DimExpr(1)) continue;
+      if (axis < last) return false;
+      last = axis;
+    }
+    return true;
+  }
+
+  // `v`, which broadcasts to images, channels last.
+  absl::StatusOr<Value> OperandChannelsLast(Graph& to, Value v) const {
+    Shape shape = to.type(v).shape;
+    if (shape.empty()) return v;
+    if (shape.size() < rank_) {
+      shape.insert(shape.begin(), rank_ - shape.size(), DimExpr(1));
+      TAILOR_ASSIGN_OR_RETURN(v, Append(to, OpKind::kReshape, {v}, {{"shape", shape}}));
+    }
+    return Moved(to, v, ToChannelsLast(rank_));
+  }
+
+  absl::StatusOr<Value> ChannelsLast(const NodeRewrite& r) {
     const Shape& shape = r.node().results[0].shape;
-    const Shape last = {shape[0], shape[2], shape[1]};
-    if (r.node().op == OpKind::kReshape) {
-      const Value product = r.to.node(r.operands[0].node).operands[0];
-      return AppendInPlace(r, OpKind::kReshape, {product}, {{"shape", last}});
+    Shape last;
+    for (int64_t axis : ToChannelsLast(rank_)) last.push_back(shape[axis]);
+    if (r.node().op == OpKind::kReshape) return ConvResult(r, last);
+    if (const std::optional<WindowReduction> windows = layouts_.WindowReductionOf(r.id)) {
+      return ReduceWindows(r, *windows);
     }
     std::vector<Value> operands;
     for (Value operand : r.operands) {
-      const bool moves = r.to.type(operand).shape.size() == 3;
-      TAILOR_ASSIGN_OR_RETURN(operands.emplace_back(), moves ? Swapped(r.to, operand) : operand);
+      TAILOR_ASSIGN_OR_RETURN(operands.emplace_back(), OperandChannelsLast(r.to, operand));
     }
     Attributes attributes = r.node().attributes;
     if (r.node().op == OpKind::kPad) {
+      const auto move = [&](auto& list) {
+        if (!list.empty()) std::rotate(list.begin() + 1, list.begin() + 2, list.end());
+      };
       for (const char* name : {"low", "high"}) {
         Shape dims = r.node().dims(name);
-        std::swap(dims[1], dims[2]);
+        move(dims);
         attributes[name] = std::move(dims);
       }
       std::vector<int64_t> interior = r.node().i64s("interior");
-      if (!interior.empty()) std::swap(interior[1], interior[2]);
+      move(interior);
       attributes["interior"] = std::move(interior);
     }
     return AppendInPlace(r, r.node().op, operands, std::move(attributes));
   }
 
-  // The convolution over windows [batch, positions, taps * channels].
+  // The products [batch, 1, positions, channels], perhaps with a bias, as images of shape `last`. The bias is added
+  // after the view: all that a kernel computes of an image has the image's dims.
+  static absl::StatusOr<Value> ConvResult(const NodeRewrite& r, const Shape& last) {
+    Graph& to = r.to;
+    const Value product = to.node(r.operands[0].node).operands[0];
+    const Node sum = to.node(product.node);
+    if (sum.op == OpKind::kAdd) {
+      for (const int i : {0, 1}) {
+        const Shape bias = to.type(sum.operands[1 - i]).shape;
+        const bool is_vector =
+            !bias.empty() && bias.back() == last.back() &&
+            std::all_of(bias.begin(), bias.end() - 1, [](const DimExpr& d) { return d == DimExpr(1); });
+        if (to.node(sum.operands[i].node).op != OpKind::kDot || !is_vector) continue;
+        TAILOR_ASSIGN_OR_RETURN(const Value image, Append(to, OpKind::kReshape, {sum.operands[i]}, {{"shape", last}}));
+        TAILOR_ASSIGN_OR_RETURN(const Value vector,
+                                Append(to, OpKind::kReshape, {sum.operands[1 - i]}, {{"shape", Shape{last.back()}}}));
+        return AppendInPlace(r, OpKind::kAdd, {image, vector}, sum.attributes);
+      }
+    }
+    return AppendInPlace(r, OpKind::kReshape, {product}, {{"shape", last}});
+  }
+
+  // A pool, or a depthwise convolution.
+  absl::StatusOr<Value> ReduceWindows(const NodeRewrite& r, const WindowReduction& windows) {
+    Graph& to = r.to;
+    Value taken = r.operands[0];
+    if (windows.factors >= 0) taken = to.node(taken.node).operands[windows.window_operand];
+    TAILOR_ASSIGN_OR_RETURN(Value reduced, WindowsOf(to, taken));
+    if (windows.factors >= 0) {
+      TAILOR_ASSIGN_OR_RETURN(const Value factors, Factors(r, windows));
+      TAILOR_ASSIGN_OR_RETURN(reduced, Append(to, OpKind::kMul, {reduced, factors}, {}));
+    }
+    return AppendInPlace(r, r.node().op, {reduced}, r.node().attributes);
+  }
+
+  // The windows [batch, channels, positions..., K...] as [batch, positions..., channels, K...].
+  absl::StatusOr<Value> WindowsOf(Graph& to, Value windows) const {
+    Attributes attributes = to.node(windows.node).attributes;
+    std::vector<int64_t> axes(rank_ - 2);
+    std::iota(axes.begin(), axes.end(), 1);
+    attributes["axes"] = std::move(axes);
+    TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(to, to.node(windows.node).operands[0], ToChannelsLast(rank_)));
+    return Append(to, OpKind::kWindow, {image}, std::move(attributes));
+  }
+
+  // The factors [channels, 1..., K...] as [channels, K...], with adjacent channels in memory.
+  absl::StatusOr<Value> Factors(const NodeRewrite& r, const WindowReduction& windows) {
+    Shape shape = windows.sizes;
+    shape.push_back(windows.channels);
+    TAILOR_ASSIGN_OR_RETURN(const Value constant,
+                            Permuted(r, windows.factors, 1, windows.channels, windows.taps, shape));
+    std::vector<int64_t> order(shape.size());
+    std::iota(order.begin() + 1, order.end(), 0);
+    order[0] = static_cast<int64_t>(shape.size()) - 1;
+    return Append(r.to, OpKind::kTranspose, {constant}, {{"permutation", order}});
+  }
+
+  // The matmul of patches [batch, 1, positions, taps * channels].
   absl::StatusOr<Value> Multiply(const NodeRewrite& r, const Convolution& c) {
     Graph& to = r.to;
-    const Node& patches = to.node(r.operands[0].node);
-    const NodeId window = to.node(patches.operands[0].node).operands[0].node;
-    Attributes windows = to.node(window).attributes;
-    windows["axes"] = std::vector<int64_t>{1};
-    TAILOR_ASSIGN_OR_RETURN(const Value image, Swapped(to, to.node(window).operands[0]));
-    TAILOR_ASSIGN_OR_RETURN(const Value taken, Append(to, OpKind::kWindow, {image}, std::move(windows)));
-    TAILOR_ASSIGN_OR_RETURN(const Value moved, Append(to, OpKind::kTranspose, {taken},
-                                                      {{"permutation", std::vector<int64_t>{0, 1, 3, 2}}}));
     const Shape& result = r.node().results[0].shape;
     const Shape rows = {result[0], 1, result[2], c.channels * c.taps};
-    TAILOR_ASSIGN_OR_RETURN(const Value lhs, Append(to, OpKind::kReshape, {moved}, {{"shape", rows}}));
-    TAILOR_ASSIGN_OR_RETURN(const Value rhs, Weights(r, c, *result[3].constant()));
+    Value patches = to.node(r.operands[0].node).operands[0], rhs = r.operands[1];
+    if (c.window < 0) {
+      TAILOR_ASSIGN_OR_RETURN(patches, Moved(to, patches, ToChannelsLast(rank_)));
+    } else {
+      TAILOR_ASSIGN_OR_RETURN(const Value taken, WindowsOf(to, to.node(patches.node).operands[0]));
+      std::vector<int64_t> order(2 * rank_ - 2);
+      std::iota(order.begin(), order.end(), 0);
+      std::rotate(order.begin() + rank_ - 1, order.begin() + rank_, order.end());
+      TAILOR_ASSIGN_OR_RETURN(patches, Append(to, OpKind::kTranspose, {taken}, {{"permutation", order}}));
+    }
+    TAILOR_ASSIGN_OR_RETURN(const Value lhs, Append(to, OpKind::kReshape, {patches}, {{"shape", rows}}));
+    if (c.window >= 0) {
+      const int64_t filters = *result[3].constant();
+      const Shape shape = {1, filters, c.channels * c.taps};
+      if (c.taps == 1) {
+        TAILOR_ASSIGN_OR_RETURN(rhs, Append(to, OpKind::kReshape, {rhs}, {{"shape", shape}}));
+      } else {
+        TAILOR_ASSIGN_OR_RETURN(rhs, Permuted(r, c.weights, filters, c.channels, c.taps, shape));
+      }
+    }
     Attributes attributes = r.node().attributes;
     attributes["transpose_lhs"] = int64_t{0};
     return AppendInPlace(r, OpKind::kDot, {lhs, rhs}, std::move(attributes));
   }
 
-  // The weights [1, filters, channels * taps] as [1, filters, taps * channels]. Those of several convolutions are one
-  // constant.
-  absl::StatusOr<Value> Weights(const NodeRewrite& r, const Convolution& c, int64_t filters) {
-    const Shape shape = {1, filters, c.channels * c.taps};
-    if (c.taps == 1) return Append(r.to, OpKind::kReshape, {r.operands[1]}, {{"shape", shape}});
-    const auto [entry, added] = weights_.try_emplace({c.weights, c.channels, c.taps});
+  // The mean and the like over all positions: [batch, channels].
+  absl::StatusOr<Value> ReducePositions(const NodeRewrite& r) const {
+    TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(r.to, r.operands[0], ToChannelsLast(rank_)));
+    Attributes attributes = r.node().attributes;
+    std::vector<int64_t> axes(rank_ - 2);
+    std::iota(axes.begin(), axes.end(), 1);
+    attributes["axes"] = std::move(axes);
+    return AppendInPlace(r, r.node().op, {image}, std::move(attributes));
+  }
+
+  // [batch, channels, positions...] as [batch, channels, all positions].
+  absl::StatusOr<Value> JoinPositions(const NodeRewrite& r) const {
+    TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(r.to, r.operands[0], ToChannelsLast(rank_)));
+    const Shape& shape = r.node().results[0].shape;
+    TAILOR_ASSIGN_OR_RETURN(const Value rows,
+                            Append(r.to, OpKind::kReshape, {image}, {{"shape", Shape{shape[0], shape[2], shape[1]}}}));
+    return AppendInPlace(r, OpKind::kTranspose, {rows}, {{"permutation", ToChannelsLast(3)}});
+  }
+
+  // `count` matrices [channels, taps] of a constant, transposed. Those of several convolutions are one constant.
+  absl::StatusOr<Value> Permuted(const NodeRewrite& r, NodeId constant, int64_t count, int64_t channels, int64_t taps,
+                                 const Shape& shape) {
+    const auto [entry, added] = permuted_.try_emplace({constant, count, channels, taps});
     if (added) {
-      TAILOR_ASSIGN_OR_RETURN(entry->second,
-                              TransposeMatrices(r.from, c.weights, filters, c.channels, c.taps, shape, r.to));
+      TAILOR_ASSIGN_OR_RETURN(entry->second, TransposeMatrices(r.from, constant, count, channels, taps, shape, r.to));
     }
     return entry->second;
   }
 
-  Choice choice_;
-  std::map<std::tuple<NodeId, int64_t, int64_t>, Value> weights_;  // by constant, channels and taps
+  ImageLayouts layouts_;
+  size_t rank_;
+  std::map<std::tuple<NodeId, int64_t, int64_t, int64_t>, Value> permuted_;  // by constant, count, channels and taps
 };
 
-}  // namespace
-
-absl::StatusOr<Graph> KeepChannelsLast(const Graph& graph, const ShapeFacts&) {
-  Rewriter rewriter(graph);
+absl::StatusOr<Graph> Rewritten(const Graph& graph, size_t rank) {
+  Rewriter rewriter(graph, rank);
   if (rewriter.empty()) return graph;
   return RebuildGraph(graph, {.rewrite = std::ref(rewriter)});
 }
+
+}  // namespace
+
+absl::StatusOr<Graph> KeepChannelsLast(const Graph& graph, const ShapeFacts&) { return Rewritten(graph, 3); }
+
+absl::StatusOr<Graph> KeepImagesChannelsLast(const Graph& graph, const ShapeFacts&) { return Rewritten(graph, 4); }
 
 }  // namespace tailor

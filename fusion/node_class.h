@@ -28,7 +28,12 @@ inline bool IsLiteral(const Graph& graph, Value v) {
 }
 
 // Whether recomputing the node for every read costs more than reading it from memory.
-bool IsExpensive(const Node& node);
+inline bool IsExpensive(const Node& node) {
+  constexpr int kManyCycles = 12;
+  if (InfoOf(node.op).cost >= kManyCycles) return true;
+  if (node.op == OpKind::kGather || node.op == OpKind::kConcat) return true;
+  return IsReduction(node) || IsContraction(node) || IsScan(node) || IsScatter(node);
+}
 
 }  // namespace tailor
 

@@ -38,6 +38,7 @@ constexpr Pass kPasses[] = {
     {"simplify-algebra", SimplifyAlgebra, true},
     {"scale-one-operand", ScaleOneOperand, true},
     {"keep-channels-last", KeepChannelsLast, true},  // makes transposes of transposes
+    {kKeepImagesChannelsLast, KeepImagesChannelsLast, true},
     {"group-queries", GroupQueries, true},           // makes reshapes of reshapes
     {"compose-views", ComposeViews},                 // may leave identities
     {"remove-identity-views", RemoveIdentityViews},

@@ -36,6 +36,7 @@ struct TargetTraits {
   bool pack_short_rows = true;         // rows shorter than a vector may share vectors
   bool choose_tilings = true;          // a launch may choose the tiling of a matmul by its cost, not by the rule alone
   bool winograd = true;                // has kernels for Winograd convolutions
+  bool images_channels_last = true;    // images may be channels last (fusion/image_layouts.h)
   // Reading a matrix along a dim whose elements are pages apart is slow (they share sets of L1 and exceed the TLB):
   // where a matmul would read such a lhs often, it copies it to a staging buffer first.
   bool stage_strided_lhs = true;

@@ -154,6 +154,7 @@ absl::Status Pipeline::Lower() {
                                     .offer_products = options_.offer_products,
                                     // All backends share the weights, and only CPUs have Winograd.
                                     .winograd = !options_.direct_convolutions && backends_.size() == 1,
+                                    .images_channels_last = backends_.size() == 1,
                                     .at_pass = [&](const char* phase, const char* pass) -> absl::StatusOr<bool> {
                                       TAILOR_RETURN_IF_ERROR(Report(absl::StrCat(phase, " ", pass).c_str(), 0));
                                       const auto& without = options_.without;

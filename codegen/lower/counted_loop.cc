@@ -110,15 +110,51 @@ class LoopCounter {
   }
 
  private:
-  // Whether the condition may be left out: it has no effects, and the body's checks include its own.
+  // Whether the condition may be left out: it has no effects, the body's checks include its own, and what an iteration
+  // leaves passes them, as none follows the last one.
   bool IsDispensable(const Graph& condition) const {
     if (std::any_of(condition.nodes().begin(), condition.nodes().end(), HasEffects)) return false;
     const auto of_condition = ShapeFacts::Collect(condition), of_body = ShapeFacts::Collect(body_);
     if (!of_condition.ok() || !of_body.ok()) return false;
     std::set<std::string> checks;
     for (const ShapeCheck& check : of_body->checks()) checks.insert(TextOf(body_, check));
-    return std::all_of(of_condition->checks().begin(), of_condition->checks().end(),
-                       [&](const ShapeCheck& check) { return checks.contains(TextOf(condition, check)); });
+    return std::all_of(of_condition->checks().begin(), of_condition->checks().end(), [&](const ShapeCheck& check) {
+      return checks.contains(TextOf(condition, check)) && IsPreserved(condition, *of_body, check);
+    });
+  }
+
+  // Whether the results of the body provably pass a check of the condition's arguments.
+  bool IsPreserved(const Graph& condition, const ShapeFacts& of_body, const ShapeCheck& check) const {
+    const auto result = [&](size_t input, size_t dim) { return body_.type(body_.outputs()[input].value).shape[dim]; };
+    std::map<SymbolId, DimExpr> results;  // by symbol of the condition
+    for (size_t input = 0; input < condition.inputs().size(); ++input) {
+      const Shape& shape = condition.type({condition.inputs()[input], 0}).shape;
+      for (size_t dim = 0; dim < shape.size(); ++dim) {
+        if (const std::optional<SymbolId> symbol = shape[dim].symbol()) results.emplace(*symbol, result(input, dim));
+      }
+    }
+    bool all_known = true;
+    const auto after = [&](const DimExpr& e) {
+      return e.Substitute([&](SymbolId symbol) {
+        const auto known = results.find(symbol);
+        all_known = all_known && known != results.end();
+        return known == results.end() ? DimExpr(0) : known->second;
+      });
+    };
+    const DimExpr lhs = check.input >= 0 ? result(check.input, check.dim) : after(check.lhs), rhs = after(check.rhs);
+    if (!all_known) return false;
+    switch (check.relation) {
+      case ShapeCheck::Relation::kEqual:
+      case ShapeCheck::Relation::kBroadcasts:
+        return of_body.ProvablyEqual(lhs, rhs);
+      case ShapeCheck::Relation::kAtLeast:
+        return of_body.RangeOf(lhs - rhs).min >= 0;
+      case ShapeCheck::Relation::kAtMost:
+        return of_body.RangeOf(rhs - lhs).min >= 0;
+      case ShapeCheck::Relation::kMultipleOf:
+        return of_body.ProvablyDivisible(lhs, *rhs.constant());
+    }
+    return false;
   }
 
   // Drops counters that neither the condition nor a counter that it needs depends on.

@@ -17,6 +17,7 @@
 #include "codegen/lower/alias_buffers.h"
 #include "codegen/lower/share_kernels.h"
 #include "codegen/plan/verify_kernel_plan.h"
+#include "fusion/channels_last.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/propagate_facts.h"
 #include "fusion/joins.h"
@@ -87,6 +88,8 @@ class GraphLowering {
     at_pass_ = [&](const char* phase, const char* pass) -> absl::StatusOr<bool> {
       EndPass();
       pass_ = absl::StrCat(phase, " ", pass);
+      const bool is_of_images = absl::string_view(pass) == kKeepImagesChannelsLast;
+      if (is_of_images && !(options.images_channels_last && traits_.images_channels_last)) return false;
       return options.at_pass ? options.at_pass(phase, pass) : true;
     };
     TAILOR_RETURN_IF_ERROR(

@@ -13,10 +13,11 @@
 namespace tailor::lower {
 
 struct LowerOptions {
-  std::vector<bool> donated;    // by input: whether runs may overwrite its memory; missing entries: false
-  bool versions = true;         // HostProgram::versions
-  bool offer_products = false;  // offer external gemms to a matmul provider (HostProgram::gemms)
-  bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
+  std::vector<bool> donated;         // by input: whether runs may overwrite its memory; missing entries: false
+  bool versions = true;              // HostProgram::versions
+  bool offer_products = false;       // offer external gemms to a matmul provider (HostProgram::gemms)
+  bool winograd = true;              // LowerGroupOptions::winograd, on CPUs
+  bool images_channels_last = true;  // TargetTraits::images_channels_last holds for all backends of the artifact
   AtPass at_pass;
 };
 

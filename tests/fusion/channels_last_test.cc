@@ -98,7 +98,8 @@ TEST(KeepChannelsLast, OthersThatReadChannelsFirstKeepThem) {
   EXPECT_TRUE(is_kept("  return %d\n"));
   EXPECT_TRUE(is_kept("  %o = transpose %y {permutation = [0, 2, 1]}\n  return %d, %o\n"));
   EXPECT_FALSE(is_kept("  return %d, %y\n"));
-  EXPECT_FALSE(is_kept("  %o = reduce_sum %y {axes = [2]}\n  return %d, %o\n"));
+  EXPECT_TRUE(is_kept("  %o = reduce_sum %y {axes = [2]}\n  return %d, %o\n"));
+  EXPECT_FALSE(is_kept("  %o = reduce_sum %y {axes = [0]}\n  return %d, %o\n"));
 }
 
 // Patches whose batch is not that of the image are no convolution.

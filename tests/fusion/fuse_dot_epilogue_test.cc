@@ -263,7 +263,7 @@ refused %d -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 }
 
 // The windows of padded images, as convolutions read them.
-std::string Windows(const std::string& before, const std::string& after) {
+std::string TextOfWindows(const std::string& before, const std::string& after) {
   return R"(
 graph @g(%x: f32[N, 3, 8, 8], %w: f32[27, 8], %b: f32[8]) {
   %zero = constant 0 : f32[])" +
@@ -278,7 +278,7 @@ graph @g(%x: f32[N, 3, 8, 8], %w: f32[27, 8], %b: f32[8]) {
 
 TEST(FuseDotEpilogue, PaddingOfTheLeftOperandIsComputedToo) {
   EXPECT_EQ(
-      Matmuls(Windows("\n  %h = neg %x", "\n  %y = add %d, %b\n  return %y")),
+      Matmuls(TextOfWindows("\n  %h = neg %x", "\n  %y = add %d, %b\n  return %y")),
       R"(g0 contraction [N, 64, 8 | 27] in(%x, %w, %b) out(%y) { %h = neg %x; %p = pad %h, 0; %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w; %y = add %d, %b }
 )");
 }
@@ -305,7 +305,7 @@ refused %p -> %d in fuse-dot-epilogue: every task would read %s across rows
 }
 
 TEST(FuseDotEpilogue, NothingExpensiveIsComputedAgainForEachTask) {
-  EXPECT_EQ(Matmuls(Windows("\n  %h = exp %x", "\n  return %d")),
+  EXPECT_EQ(Matmuls(TextOfWindows("\n  %h = exp %x", "\n  return %d")),
             R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = exp %x; %p = pad %h, 0 }
 g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
 refused %p -> %d in fuse-dot-epilogue: %h (exp) would be computed again for many tasks
@@ -313,7 +313,7 @@ refused %p -> %d in fuse-dot-epilogue: %h (exp) would be computed again for many
 }
 
 TEST(FuseDotEpilogue, PaddingThatIsWantedElsewhereStaysInMemory) {
-  EXPECT_EQ(Matmuls(Windows("\n  %h = neg %x", "\n  return %d, %p")),
+  EXPECT_EQ(Matmuls(TextOfWindows("\n  %h = neg %x", "\n  return %d, %p")),
             R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = neg %x; %p = pad %h, 0 }
 g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
 refused %p -> %d in fuse-dot-epilogue: a matmul reads its operands from memory as they are

@@ -114,5 +114,47 @@ TEST(Convolutions, LongDepthIsTakenInParts) {
   ExpectRight({"1, 300, 3, 5", {6, 300, 2, 2}, {.strides = {1, 2}}});
 }
 
+// The layers of networks on images: between the matmuls channels are last in memory (fusion/image_layouts.h).
+TEST(Convolutions, FollowEachOther) {
+  Graph graph = *ParseGraph(R"(graph @net(%x: f32[N, 3, H, W]) where N in [1, 3], H in [1, 12], W in [1, 12] {
+  %w1 = constant @w1 : f32[20, 3, 3, 3]
+  %w2 = constant @w2 : f32[32, 20, 1, 1]
+  %w3 = constant @w3 : f32[32, 1, 3, 5]
+  %w4 = constant @w4 : f32[20, 32, 1, 1]
+  %w5 = constant @w5 : f32[16, 20, 2, 3]
+  %b = constant @b : f32[32]
+  %s = constant @s : f32[1, 32, 1, 1]
+  return
+})",
+                            SmallNumbers);
+  const auto next = [](const absl::StatusOr<Value>& value) {
+    EXPECT_TRUE(value.ok()) << value.status();
+    return *value;
+  };
+  const auto apply = [&](OpKind op, std::initializer_list<Value> operands, Attributes attributes = {}) {
+    return Value{*graph.Append(op, operands, std::move(attributes)), 0};
+  };
+  const Value none = {-1, 0}, bias = {6, 0}, scale = {7, 0};
+  const Value x = next(Conv(graph, {0, 0}, {1, 0}, none, {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}}, 1));
+  const Value first = next(MaxPool(graph, x, {3, 3}, {.strides = {1, 1}, .low = {1, 1}, .high = {1, 1}}));
+  Value y = apply(OpKind::kMul, {next(Conv(graph, first, {2, 0}, bias, {}, 1)), scale});
+  y = next(Conv(graph, y, {3, 0}, bias, {.low = {1, 2}, .high = {1, 2}}, 32));
+  const Value mean = apply(OpKind::kReduceMean, {y}, {{"axes", std::vector<int64_t>{2, 3}}});
+  const Value gate = apply(OpKind::kReshape, {mean}, {{"shape", Shape{graph.type(mean).shape[0], 32, 1, 1}}});
+  y = apply(OpKind::kMul, {y, apply(OpKind::kSigmoid, {gate})});
+  y = apply(OpKind::kAdd, {first, next(Conv(graph, y, {4, 0}, none, {}, 1))});
+  const Value last = next(AveragePool(graph, y, {2, 2}, {.strides = {2, 2}, .low = {1, 0}, .high = {0, 1}}, false));
+  y = next(Conv(graph, y, {5, 0}, none, {.strides = {2, 1}, .low = {1, 1}, .high = {1, 1}}, 1));
+  EXPECT_TRUE(graph.AddOutput("y", y).ok());
+  EXPECT_TRUE(graph.AddOutput("last", apply(OpKind::kReduceMax, {last}, {{"axes", std::vector<int64_t>{2, 3}}})).ok());
+  for (const auto& device : DevicesUnderTest()) {
+    for (const uint64_t seed : {1, 2}) {
+      const CheckResult result = CheckGraphInChild(graph, *device, seed);
+      EXPECT_EQ(result.failure, "") << device->name();
+      EXPECT_GT(result.compared, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tailor

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/expect_right.h"
 
@@ -167,6 +168,46 @@ graph @g(%x: f32[N, 32, H, W]) where N in [1, 3], H in [1, 40], W in [1, 40] {
   %w = window %p {axes = [2, 3], sizes = [3, 3]}
   %m = mul %w, %k
   %y = reduce_sum %m {axes = [4, 5]}
+  return %y
+})");
+}
+
+// Images whose channels are last in memory, with weights of either order: lanes run along channels.
+TEST(Windows, OfChannelsThatAreLast) {
+  struct Window {
+    int height, width, stride;
+  };
+  for (const char* channels : {"20", "C"}) {
+    for (const Window& w : {Window{3, 3, 1}, Window{5, 5, 1}, Window{3, 2, 2}, Window{7, 7, 1}}) {
+      const auto results = [&](const char* side, int size) {
+        return absl::Substitute("max(0, floordiv($0 + 4 - $1, $2) + 1)", side, size, w.stride);
+      };
+      ExpectRight(absl::Substitute(R"(
+graph @g(%x: f32[N, H, W, $0], %k: f32[$1, $2, $0], %bias: f32[$0], %r: f32[N, $4, $5, $0])
+    where N in [1, 2], H in [3, 14], W in [3, 20]$6 {
+  %zero = constant 0 : f32[]
+  %p = pad %x, %zero {low = [0, 2, 2, 0], high = [0, 2, 2, 0]}
+  %w = window %p {axes = [1, 2], sizes = [$1, $2], strides = [$3, $3]}
+  %t = transpose %k {permutation = [2, 0, 1]}
+  %m = mul %w, %t
+  %d = reduce_sum %m {axes = [4, 5]}
+  %b = add %d, %bias
+  %s = add %b, %r
+  %y = max %s, %zero
+  return %y
+})",
+                                   channels, w.height, w.width, w.stride, results("H", w.height), results("W", w.width),
+                                   channels[0] == 'C' ? ", C in [1, 40]" : ""));
+    }
+  }
+  ExpectRight(R"(
+graph @g(%x: f32[N, H, W, 20], %k: f32[20, 3, 3]) where N in [1, 2], H in [1, 30], W in [28, 70] {
+  %low = constant -inf : f32[]
+  %e = exp %x
+  %p = pad %e, %low {low = [0, 1, 0, 0], high = [0, 0, 1, 0]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %m = mul %w, %k
+  %y = reduce_max %m {axes = [4, 5]}
   return %y
 })");
 }

@@ -94,6 +94,7 @@ class GraphMaker {
   void AppendProductsOfOne();
   void AppendLongMatmul();
   void AppendSequenceConv();
+  void AppendImageLayers();
   void AppendAfterMatmul(Value matmul);
 
   // Control flow. The maker of a region starts with its arguments as values.

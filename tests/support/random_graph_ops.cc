@@ -305,4 +305,73 @@ void GraphMaker::AppendSequenceConv() {
   Keep(std::optional<Value>(Percent(60) ? swap(y) : y));
 }
 
+// Layers of a network on images, as front ends give them: channels first.
+void GraphMaker::AppendImageLayers() {
+  const auto is_image = [&](Value v) {
+    const int64_t channels = rank(v) == 4 ? shape(v)[1].constant().value_or(0) : 0;
+    return dtype(v) == DType::kF32 && channels > 0 && channels <= 32;
+  };
+  const auto at_hand = Find(is_image);
+  const DimExpr channels = OneOf<int64_t>({3, 16, 20, 32});
+  const Shape of_input = {AnySymbol(), channels, AnySymbol(), AnySymbol()};
+  Value y = at_hand && Percent(50) ? *at_hand : Input(DType::kF32, of_input);
+  std::vector<Value> before;  // for shortcuts
+  for (int i = 2 + Pick(4); i > 0; --i) {
+    const int64_t inputs = *shape(y)[1].constant(), size = 1 + Pick(3), around = Pick(2), stride = 1 + Pick(2);
+    const Windows windows{.strides = {stride, stride}, .dilations = {}, .low = {around, around}, .high = {around, 0}};
+    const auto convolved = [&](int64_t results, const Shape& sizes, const Windows& around, int64_t groups) {
+      const Value weights = Constant(DType::kF32, {results, inputs / groups, sizes[0], sizes[1]});
+      const Value bias = Percent(60) ? Constant(DType::kF32, {results}) : Value{-1, 0};
+      return Conv(graph_, y, weights, bias, around, groups);
+    };
+    const auto apply = [&](OpKind op, std::initializer_list<Value> operands) -> absl::StatusOr<Value> {
+      const auto value = Append(op, operands);
+      return value ? absl::StatusOr<Value>(*value) : absl::InvalidArgumentError("");
+    };
+    const auto layer = [&]() -> absl::StatusOr<Value> {
+      switch (Pick(9)) {
+        case 0:
+          return convolved(OneOf<int64_t>({16, 16, 20, 32, 5}), {1, 1}, {}, 1);
+        case 2:
+          return convolved(OneOf<int64_t>({16, 20}), {size, 3}, windows, 1);
+        case 3:
+          return convolved(inputs, {3, OneOf<int64_t>({3, 5})}, windows, inputs);
+        case 4:
+          if (Percent(50)) return MaxPool(graph_, y, {2, size}, windows);
+          return AveragePool(graph_, y, {3, size}, windows, /*count_include_pad=*/Percent(50));
+        case 5:
+          return apply(OpKind::kMul,
+                       {y, Constant(DType::kF32, Percent(50) ? Shape{inputs, 1, 1} : Shape{1, inputs, 1, 1})});
+        case 6: {  // squeeze and excite
+          const auto mean = Append(OpKind::kReduceMean, {y}, {{"axes", std::vector<int64_t>{2, 3}}});
+          if (!mean) return absl::InvalidArgumentError("");
+          const auto gate = Append(OpKind::kReshape, {*mean}, {{"shape", Shape{shape(y)[0], inputs, 1, 1}}});
+          return apply(OpKind::kMul, {y, *Append(OpKind::kSigmoid, {*gate})});
+        }
+        default: {  // a shortcut
+          for (Value other : before) {
+            if (Percent(60) && shape(other) == shape(y)) return apply(OpKind::kAdd, {y, other});
+          }
+          const auto beside = convolved(inputs, {1, 1}, {}, 1);
+          return beside.ok() ? apply(OpKind::kAdd, {y, *beside}) : beside;
+        }
+      }
+    }();
+    if (!layer.ok()) return;
+    before.push_back(y);
+    y = *layer;
+    if (Percent(50)) y = *Append(OpKind::kMax, {y, Scalar(DType::kF32, 0)});
+    if (Percent(8)) Keep(std::optional<Value>(y));
+    if (Percent(20)) Keep(Append(OpKind::kReduceMean, {y}, {{"axes", std::vector<int64_t>{2, 3}}}));
+  }
+  for (const OpKind op : {OpKind::kReduceMean, OpKind::kReduceMax}) {
+    if (Percent(50)) Keep(Append(op, {y}, {{"axes", std::vector<int64_t>{2, 3}}}));
+  }
+  if (Percent(40)) {
+    Keep(Append(OpKind::kTranspose, {y}, {{"permutation", std::vector<int64_t>{0, 2, 3, 1}}}));
+  } else if (Percent(40)) {
+    Keep(std::optional<Value>(y));
+  }
+}
+
 }  // namespace tailor

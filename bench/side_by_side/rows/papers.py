@@ -29,7 +29,7 @@ VARIANTS = {
     "chain": {"without": ["chain-matmuls"]},
     "interleave": {"without": ["interleave-rows"]},
     "pack": {"without": ["pack-short-rows"]},
-    "layout": {"without": ["keep-channels-last"]},
+    "layout": {"without": ["keep-channels-last", "keep-images-channels-last"]},
     "versions": {"max_versions": 1},
     "search": {"without": ["choose-tilings"]},
     "fixed": {},

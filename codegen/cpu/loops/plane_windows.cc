@@ -18,12 +18,20 @@ namespace {
 
 using llvm::Value;
 
-// Elements of a staged row, in whole squares. Between rows lie some more: rows at a distance of a power of two would
-// share a set of a cache.
-constexpr int64_t kStagedColumns = 64, kBetweenRows = 2, kMostPitch = kStagedColumns + kBetweenRows;
+// Between staged rows lie some elements: rows at a distance of a power of two would share a set of a cache.
+constexpr int64_t kBetweenRows = 2;
 
-// Bytes of a staging buffer that fits any thread's stack beside results and weights.
-constexpr int64_t kMostBytes = 56 << 10;
+struct StagingSize {
+  int64_t columns, bytes;
+  int64_t most_pitch() const { return columns + kBetweenRows; }
+};
+
+// The most elements of a staged row and bytes of the buffer, which fits any thread's stack beside results and weights.
+// Rows are whole squares. Where planes are adjacent in memory, shorter rows cost nothing, and the buffer stays in L1.
+StagingSize StagingSizeOf(const WindowedReduction& windows) {
+  if (windows.is_channels_last()) return {.columns = 32, .bytes = 28 << 10};
+  return {.columns = 64, .bytes = 56 << 10};
+}
 
 // Results of a row at a time: independent chains of multiply-adds, and readers of a weight in a register.
 constexpr int kManyResults = 8, kFewResults = 4;
@@ -73,6 +81,17 @@ bool LoadsPlaneValues(const KernelPlan& plan, const WindowedReduction& windows, 
   return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return LoadsPlaneValues(plan, windows, arg); });
 }
 
+// Whether the planes of each load of `id` are adjacent.
+bool LiesAlongPlanes(const KernelPlan& plan, ExprId id, int plane) {
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kLoad) {
+    if (e.args.empty()) return true;
+    const Expr& last = plan.exprs[e.args.back()];
+    return last.kind == ExprKind::kAxis && last.ref == plane;
+  }
+  return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return LiesAlongPlanes(plan, arg, plane); });
+}
+
 // The statement that writes the result; null if there are several.
 const Statement* StoreOf(const KernelPlan& plan) {
   const Statement* store = nullptr;
@@ -103,7 +122,7 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
         whole_(RangeOfDimSize(plan, plan.axes[plane].dim_size).divisor % lanes_ == 0) {
     // The last results of a row are computed beyond its end, from what lies behind it.
     staging_ = Vectors((BlockOf(0) - 1) * y_.stride + y_.reach() + 2, "staging");
-    results_ = b_.CreateAlloca(vector_, I64(kStagedColumns), "results");
+    results_ = b_.CreateAlloca(vector_, I64(StagingSizeOf(windows_).columns), "results");
     results_->setAlignment(Alignment());
     for (size_t i = 0; i < weights_.size(); ++i) {
       steps_.push_back(b_.CreateAlloca(vector_, I64(y_.size * x_.size), "weights"));
@@ -117,7 +136,7 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
       EmitStaging();
       EmitLoop(b_, I64(0), rows_.count, 1, "row", [&](Value* row) {
         EmitLoop(b_, I64(0), columns_.count, Results(), "results", [&](Value* column) { EmitResults(row, column); });
-        EmitStores(row);
+        windows_.is_channels_last() ? EmitAdjacentStores(row) : EmitStores(row);
       });
     });
   }
@@ -132,7 +151,7 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
   int64_t BlockOf(size_t side) const { return PlaneBlock(windows_, side, lanes_); }
   llvm::Align Alignment() const { return llvm::Align(int64_t{lanes_} * SizeOf(dtype_)); }
   llvm::AllocaInst* Vectors(int64_t rows, const char* name) {
-    llvm::AllocaInst* memory = b_.CreateAlloca(vector_, I64(rows * kMostPitch), name);
+    llvm::AllocaInst* memory = b_.CreateAlloca(vector_, I64(rows * StagingSizeOf(windows_).most_pitch()), name);
     memory->setAlignment(Alignment());
     return memory;
   }
@@ -148,11 +167,15 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
     emitter.SetLanes(plane_, planes_.first, lanes_, whole_ ? nullptr : EmitFirstLanes(b_, lanes_, planes_.count));
   }
 
-  // Row by row of a window: the steps of a row are adjacent in memory, not the planes of a step.
   void EmitWeights() {
     if (weights_.empty()) return;
     EmitLoop(b_, I64(0), I64(y_.size), 1, "weights.row", [&](Value* row) {
       for (size_t weight = 0; weight < weights_.size(); ++weight) {
+        if (LiesAlongPlanes(plan_, weights_[weight], plane_)) {
+          EmitAdjacentWeights(row, weight);
+          continue;
+        }
+        // The steps of a row are adjacent, not the planes of a step.
         for (int64_t first = 0; first < x_.size; first += lanes_) {
           const int64_t count = std::min<int64_t>(lanes_, x_.size - first);
           std::vector<Value*> square;
@@ -171,6 +194,17 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
     });
   }
 
+  void EmitAdjacentWeights(Value* row, size_t weight) {
+    EnterPlanes(reader_);
+    reader_.SetAxis(y_.window, row);
+    for (int64_t i = 0; i < x_.size; ++i) {
+      reader_.SetAxis(x_.window, I64(i));
+      Value* step = ToMemory(b_, dtype_, reader_.EmitLanes(weights_[weight]));
+      Store(step, steps_[weight], b_.CreateAdd(Times(row, x_.size), I64(i)));
+    }
+    reader_.SetLanes(plane_, I64(0), 1, nullptr);
+  }
+
   void EmitStaging() {
     Value* rows = b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1));
     Value* columns = b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1));
@@ -178,8 +212,12 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
     pitch_ = b_.CreateAdd(Times(squares, lanes_), I64(kBetweenRows), "pitch");
     for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
     EmitLoop(b_, I64(0), rows, 1, "staging.row", [&](Value* row) {
+      reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
+      if (windows_.is_channels_last()) {
+        EmitAdjacentPlanes(row, columns);
+        return;
+      }
       EmitLoop(b_, I64(0), columns, lanes_, "staging.column", [&](Value* column) {
-        reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
         Value* mask = EmitFirstLanes(b_, lanes_, b_.CreateSub(columns, column));
         Value* place = b_.CreateAdd(b_.CreateMul(row, pitch_), column, "place");
         if (Value* is_inside = EmitIsInside(column, mask)) {
@@ -189,6 +227,17 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
           EmitSquare(column, mask, place);
         }
       });
+    });
+  }
+
+  // Stages a row of an image whose planes are adjacent.
+  void EmitAdjacentPlanes(Value* row, Value* columns) {
+    EmitLoop(b_, I64(0), columns, 1, "staging.column", [&](Value* column) {
+      EnterPlanes(reader_);
+      reader_.SetAxis(x_.position(), b_.CreateAdd(Times(columns_.first, x_.stride), column));
+      Value* planes = ToMemory(b_, dtype_, reader_.EmitLanes(windows_.image));
+      Store(planes, staging_, b_.CreateAdd(b_.CreateMul(row, pitch_), column));
+      reader_.SetLanes(plane_, I64(0), 1, nullptr);
     });
   }
 
@@ -277,18 +326,24 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
         }
       }
     }
+    std::vector<Value*> results;
+    for (Accumulator& sum : sums) {
+      sum.EndStep();
+      results.push_back(sum.Close(/*across_lanes=*/false));
+    }
+    writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, row, "y"));
     for (int64_t i = 0; i < Results(); ++i) {
-      sums[i].EndStep();
-      writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, row, "y"));
-      writer_.SetAxis(x_.result, b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(i)), "x"));
-      writer_.SetLocal(s.buffer, sums[i].Close(/*across_lanes=*/false));
-      Store(ToMemory(b_, dtype_, EmitLaterStages()), results_, b_.CreateAdd(column, I64(i)));
+      Value* place = b_.CreateAdd(column, I64(i));
+      Value* result = windows_.is_channels_last() ? results[i] : EmitLaterStages(place, results[i]);
+      Store(ToMemory(b_, dtype_, result), results_, place);
     }
     writer_.SetLanes(plane_, I64(0), 1, nullptr);
   }
 
-  // Returns the value that the plan stores.
-  Value* EmitLaterStages() {
+  // Returns the value that the plan stores for the windows of `column`, which reduce to `result`.
+  Value* EmitLaterStages(Value* column, Value* result) {
+    writer_.SetAxis(x_.result, b_.CreateAdd(columns_.first, column, "x"));
+    writer_.SetLocal(staged_.stages[0].statements[0].buffer, result);
     Value* stored = nullptr;
     for (size_t stage = 1; stage < staged_.stages.size(); ++stage) {
       for (const Statement& s : staged_.stages[stage].statements) {
@@ -301,6 +356,19 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
       }
     }
     return stored;
+  }
+
+  // Processes and stores a row of the block. A loop of its own: in branches of the loop over results, LLVM would
+  // compute one sum after the other.
+  void EmitAdjacentStores(Value* row) {
+    const Statement& store = *StoreOf(staged_);
+    EmitLoop(b_, I64(0), columns_.count, 1, "store.column", [&](Value* column) {
+      EnterPlanes(writer_);
+      writer_.SetAxis(y_.result, b_.CreateAdd(rows_.first, row, "y"));
+      Value* result = FromMemory(b_, dtype_, Load(results_, column, "result"));
+      writer_.Store(store.buffer, store.indices, EmitLaterStages(column, result));
+      writer_.SetLanes(plane_, I64(0), 1, nullptr);
+    });
   }
 
   // Stores a row of the block, plane by plane.
@@ -341,8 +409,8 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
 }  // namespace
 
 int64_t PlaneBlock(const WindowedReduction& windows, size_t side, int lanes) {
-  const int64_t pitch_bytes = kMostPitch * lanes * 4;
-  const int64_t staged = side == 0 ? kMostBytes / pitch_bytes : kStagedColumns;
+  const StagingSize staging = StagingSizeOf(windows);
+  const int64_t staged = side == 0 ? staging.bytes / (staging.most_pitch() * lanes * 4) : staging.columns;
   return std::max<int64_t>(0, staged - 1 - windows.sides[side].reach()) / windows.sides[side].stride + 1;
 }
 
@@ -363,6 +431,7 @@ int PlaneAxisOf(const KernelPlan& plan, const WindowedReduction& windows, int la
     }
   }
   if (!LoadsPlaneValues(plan, windows, s.value)) return -1;
+  if (windows.is_channels_last()) return DependsOn(plan, windows.image, windows.contiguous) ? windows.contiguous : -1;
   for (size_t stage = 1; stage < plan.stages.size(); ++stage) {
     for (const Statement& later : plan.stages[stage].statements) {
       if (!LoadsPlaneValues(plan, windows, later.value)) return -1;

@@ -1,5 +1,10 @@
 #include "codegen/cpu/loops/window_task.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <vector>
+
 #include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
@@ -30,24 +35,36 @@ void WindowTaskEmitter::EmitTasks(const Version& version, int64_t rows, int64_t 
     writer_.AssumeNoBroadcast();
   }
   llvm::Function* function = b_.GetInsertBlock()->getParent();
+  // The last of these axes varies fastest: the planes of a position where they are adjacent in memory.
+  const auto is_plane = [&](int axis) { return axis == plane && windows_.is_channels_last(); };
+  std::vector<int> axes;
+  std::copy_if(windows_.outer.begin(), windows_.outer.end(), std::back_inserter(axes), std::not_fn(is_plane));
+  if (has_rows()) axes.push_back(y_.result);
+  axes.push_back(x_.result);
+  if (windows_.is_channels_last()) axes.push_back(plane);
+  const auto block_of = [&](int axis) -> int64_t {
+    return axis == plane ? lanes_ : axis == y_.result ? rows : axis == x_.result ? columns : 1;
+  };
   std::vector<Value*> counts;
-  for (int axis : windows_.outer) counts.push_back(axis == plane ? BlocksOf(axis, lanes_) : DimSizeOf(axis));
-  if (has_rows()) counts.push_back(BlocksOf(y_.result, rows));
-  counts.push_back(BlocksOf(x_.result, columns));
+  for (int axis : axes) counts.push_back(BlocksOf(axis, block_of(axis)));
+  rows_ = {I64(0), I64(1)};
   Digits digits(b_, function->getArg(1), counts);
   EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
     const std::vector<Value*> numbers = digits.Emit();
     digits.EmitAdvance();
-    for (size_t i = 0; i < windows_.outer.size(); ++i) {
-      if (windows_.outer[i] == plane) {
-        planes_ = SpanOf(plane, lanes_, numbers[i]);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const Span span = SpanOf(axes[i], block_of(axes[i]), numbers[i]);
+      if (axes[i] == plane) {
+        planes_ = span;
+      } else if (axes[i] == x_.result) {
+        columns_ = span;
+      } else if (axes[i] == y_.result) {
+        rows_ = span;
       } else {
-        reader_.SetAxis(windows_.outer[i], numbers[i]);
-        writer_.SetAxis(windows_.outer[i], numbers[i]);
+        reader_.SetAxis(axes[i], numbers[i]);
+        writer_.SetAxis(axes[i], numbers[i]);
       }
     }
-    columns_ = SpanOf(x_.result, columns, numbers.back());
-    rows_ = has_rows() ? SpanOf(y_.result, rows, numbers[numbers.size() - 2]) : Span{I64(0), I64(1)};
     task();
   });
   b_.CreateRetVoid();

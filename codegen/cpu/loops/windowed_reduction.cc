@@ -12,7 +12,7 @@ class WindowFinder {
   explicit WindowFinder(const KernelPlan& plan) : plan_(plan) {}
 
   std::optional<WindowedReduction> Find() {
-    if (!IsOneReduction() || !FindSides() || !IsWorthwhile() || !StoresAlongLastSide()) return std::nullopt;
+    if (!IsOneReduction() || !FindSides() || !IsWorthwhile() || !StoresLikeImage()) return std::nullopt;
     FindImage(plan_.stages[0].statements[0].value);
     if (images_.size() != 1) return std::nullopt;
     found_.image = images_[0];
@@ -55,6 +55,14 @@ class WindowFinder {
     return side;
   }
 
+  // The parallel axis beside `sides` that the last index of `load` is; -1: none.
+  int ChannelAxisOf(const Expr& load, const std::vector<WindowSide>& sides) {
+    const Expr& last = plan_.exprs[load.args.back()];
+    if (last.kind != ExprKind::kAxis || plan_.axes[last.ref].role != AxisRole::kParallel) return -1;
+    const auto has_axis = [&](const WindowSide& side) { return side.result == last.ref; };
+    return std::any_of(sides.begin(), sides.end(), has_axis) ? -1 : last.ref;
+  }
+
   // Finds the sides in the indices of the one load that has them.
   bool FindSides() {
     for (ExprId id : ReachableExprs(plan_)) {
@@ -73,7 +81,9 @@ class WindowFinder {
         sides.push_back(*side);
       }
       if (sides.empty()) continue;
-      if (!found_.sides.empty() || !last) return false;
+      if (!found_.sides.empty()) return false;
+      found_.contiguous = last ? sides.back().result : ChannelAxisOf(load, sides);
+      if (found_.contiguous < 0) return false;
       found_.sides = std::move(sides);
     }
     const auto is_loop = [&](int axis) { return plan_.axes[axis].dim_size != DimSize{.constant = 1}; };
@@ -93,12 +103,12 @@ class WindowFinder {
     return steps <= kMostSteps && steps >= 2 * strides;
   }
 
-  bool StoresAlongLastSide() {
+  bool StoresLikeImage() {
     for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
       const std::vector<Statement> statements = plan_.stages[stage].statements;
       for (const Statement& s : statements) {
         if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) continue;
-        if (!IsContiguous(plan_, {s.buffer, s.indices}, found_.sides.back().result)) return false;
+        if (!IsContiguous(plan_, {s.buffer, s.indices}, found_.contiguous)) return false;
       }
     }
     return true;

@@ -22,8 +22,12 @@ struct WindowSide {
 
 struct WindowedReduction {
   std::vector<int> outer;         // the other parallel axes
-  std::vector<WindowSide> sides;  // one or two; results and image are contiguous along the last
+  std::vector<WindowSide> sides;  // one or two
+  int contiguous = -1;            // the axis along which image and results are contiguous: see is_channels_last
   ExprId image = -1;  // the value that windows read, padding included: depends on a side only by the element's number
+
+  // Whether the contiguous axis is an outer one, that of channels, instead of the last side's result.
+  bool is_channels_last() const { return contiguous != sides.back().result; }
 };
 
 // nullopt if `plan` is not such a reduction, or if windows share few elements.

@@ -120,7 +120,18 @@ TEST(WindowedReduction, LanesRunAcrossPlanesThatFillThem) {
 }
 
 TEST(WindowedReduction, NeedsLanesAlongTheImage) {
-  EXPECT_EQ(Found("  %w = window %x {axes = [1, 2], sizes = [3, 3]}\n  %y = reduce_max %w {axes = [4, 5]}"), "none");
+  EXPECT_EQ(
+      Found("  %s = slice %x {starts = [0, 0, 0, 0], sizes = [N, C, H, floordiv(W, 2)], steps = [1, 1, 1, 2]}\n"
+            "  %p = pad %s, %z {low = [0, 1, 1, 0], high = [0, 1, 1, 0]}\n  %w = window %p {axes = [1, 2], sizes = "
+            "[3, 3]}\n  %y = reduce_max %w {axes = [4, 5]}"),
+      "none");
+}
+
+TEST(WindowedReduction, OfChannelsThatAreLast) {
+  EXPECT_EQ(
+      Found("  %p = pad %x, %z {low = [0, 1, 1, 0], high = [0, 1, 1, 0]}\n  %w = window %p {axes = [1, 2], sizes = "
+            "[3, 3], strides = [2, 1]}\n  %y = reduce_max %w {axes = [4, 5]}"),
+      "2 outer; 3 by 2, 1 apart; 3 by 1, 1 apart; select(e2, b0[a0, (e0 - 1), (e1 - 1), a3] if e2, 0f00000000)");
 }
 
 TEST(WindowedReduction, ReducesWindowsAlone) { EXPECT_EQ(Found(Pool("sizes = [3, 3]", "[1, 4, 5]")), "none"); }

@@ -1,0 +1,153 @@
+// Where images are kept channels last (fusion/image_layouts.h).
+#include "fusion/image_layouts.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "fusion/channels_last.h"
+#include "fusion/remove_dead_nodes.h"
+#include "fusion/simplify_views.h"
+#include "graph/convolution.h"
+#include "graph/formula.h"
+#include "graph/status_macros.h"
+#include "graph/text.h"
+#include "graph/verifier.h"
+
+namespace tailor {
+namespace {
+
+// Images of [B, channels, H, W], built as front ends do.
+class Images {
+ public:
+  // One input, of `channels`.
+  explicit Images(int64_t channels)
+      : graph_(*ParseGraph(absl::StrCat("graph @g(%x: f32[B, ", channels, ", H, W]) { return }"))), f_(&graph_) {}
+
+  Graph& graph() { return graph_; }
+  Value input() const { return {graph_.inputs()[0], 0}; }
+  Value Constant(const std::string& name, const Shape& shape) {
+    const auto memory = std::make_shared<std::vector<float>>(*ElementCount(shape).constant(), 1.0f);
+    return *graph_.AddConstant(name, DType::kF32, shape, {memory, memory->data(), memory->size() * sizeof(float), {}});
+  }
+  // A convolution of `size` x `size` windows that keeps the sides, or halves them.
+  Value Convolved(Value x, int64_t channels, int64_t size, int64_t stride = 1, int64_t groups = 1) {
+    const int64_t inputs = *graph_.type(x).shape[1].constant();
+    const std::string name = absl::StrCat("w", ++weights_);
+    const Shape pad(2, size / 2);
+    const Windows windows = {.strides = {stride, stride}, .dilations = {}, .low = pad, .high = pad};
+    return *Conv(graph_, x, Constant(name, {channels, inputs / groups, size, size}), Constant(name + "b", {channels}),
+                 windows, groups);
+  }
+  Value Relu(Value x) { return f_.Apply(OpKind::kMax, {x, f_.Scalar(x, 0)}); }
+  Value Apply(OpKind op, std::initializer_list<Value> operands, std::initializer_list<NamedAttribute> attributes = {}) {
+    return f_.Apply(op, operands, attributes);
+  }
+  Value Mean(Value x) { return Apply(OpKind::kReduceMean, {x}, {{"axes", std::vector<int64_t>{2, 3}}}); }
+  void Output(const std::string& name, Value x) { EXPECT_TRUE(graph_.AddOutput(name, x).ok()); }
+  // After the rewrite: the axes of each window, and the permutations that remain.
+  std::string Kept() {
+    const auto facts = ShapeFacts::Collect(graph_);
+    EXPECT_TRUE(facts.ok());
+    const auto clean = [](const Graph& graph, const ShapeFacts& facts) -> absl::StatusOr<Graph> {
+      TAILOR_ASSIGN_OR_RETURN(Graph kept, KeepImagesChannelsLast(graph, facts));
+      TAILOR_ASSIGN_OR_RETURN(Graph composed, ComposeViews(kept, facts));
+      TAILOR_ASSIGN_OR_RETURN(Graph simple, RemoveIdentityViews(composed, facts));
+      TAILOR_ASSIGN_OR_RETURN(Graph live, RemoveDeadNodes(simple, facts));
+      TAILOR_RETURN_IF_ERROR(VerifyGraph(live));
+      return live;
+    };
+    const auto kept = clean(graph_, *facts);
+    EXPECT_TRUE(kept.ok()) << kept.status();
+    std::vector<std::string> parts;
+    for (const Node& node : kept->nodes()) {
+      const char* list = node.op == OpKind::kWindow ? "axes" : node.op == OpKind::kTranspose ? "permutation" : nullptr;
+      if (list != nullptr) parts.push_back(absl::StrCat(InfoOf(node.op).text, " ", absl::StrJoin(node.i64s(list), "")));
+    }
+    return absl::StrJoin(parts, ", ");
+  }
+
+ private:
+  Graph graph_;
+  Formula f_;
+  int weights_ = 0;
+};
+
+const char* const kPatches = "transpose 012453";  // windows of an image that is channels last, as rows of a matmul
+
+TEST(ImageLayouts, AnInvertedResidualIsChannelsLast) {
+  Images g(32);
+  const Value wide = g.Relu(g.Convolved(g.input(), 96, 1));
+  const Value narrow = g.Convolved(g.Relu(g.Convolved(wide, 96, 3, 1, 96)), 32, 1);
+  const Value sum = g.Apply(OpKind::kAdd, {narrow, g.Convolved(g.input(), 32, 1)});
+  g.Output("y", g.Mean(sum));
+  // One transposition is of the constant factors, which are adjacent by channel.
+  EXPECT_EQ(g.Kept(), "window 12, transpose 201");
+}
+
+TEST(ImageLayouts, StridedWindowsAndPoolsFollow) {
+  Images g(3);
+  const Value first = g.Relu(g.Convolved(g.input(), 64, 7, 2));
+  const Value pooled =
+      *MaxPool(g.graph(), first, {3, 3}, {.strides = {2, 2}, .dilations = {}, .low = {1, 1}, .high = {1, 1}});
+  g.Output("y", g.Mean(g.Convolved(pooled, 128, 3, 2)));
+  // The first convolution reads the input, which is channels first.
+  EXPECT_EQ(g.Kept(), absl::StrCat("window 23, transpose 014523, window 12, window 12, ", kPatches));
+}
+
+// Convolutions by Winograd's algorithm read and write channels first, and so do all images that a sum links to theirs.
+TEST(ImageLayouts, WinogradsImagesStay) {
+  const auto kept = [](bool adds_to_both) {
+    Images g(64);
+    const Value x = g.Relu(g.Convolved(g.input(), 64, 1));
+    const Value winograd = g.Relu(g.Convolved(x, 64, 3));
+    const Value trunk = g.Convolved(winograd, 128, 1);
+    const Value pooled =
+        g.Apply(OpKind::kAdd, {trunk, adds_to_both ? g.Convolved(winograd, 128, 3) : g.Convolved(winograd, 128, 1)});
+    g.Output("y", g.Mean(g.Convolved(g.Convolved(pooled, 128, 3, 1, 128), 32, 1)));
+    return g.Kept();
+  };
+  // Of the first image, of the windows, and of Winograd's result.
+  EXPECT_EQ(kept(false), "transpose 0132, window 23, transpose 014523, transpose 0132, window 12, transpose 201");
+  EXPECT_EQ(kept(true).find("window 12"), std::string::npos);
+}
+
+TEST(ImageLayouts, ReadersThatNeedChannelsFirstKeepThem) {
+  const auto kept = [](const std::function<void(Images&, Value)>& read, int64_t channels = 64) {
+    Images g(32);
+    const Value image = g.Relu(g.Convolved(g.input(), channels, 1));
+    g.Output("y", g.Mean(g.Convolved(image, channels, 5, 1, channels)));
+    read(g, image);
+    return g.Kept().find("window 12") != std::string::npos;
+  };
+  EXPECT_TRUE(kept([](Images&, Value) {}));
+  EXPECT_TRUE(kept([](Images& g, Value x) { g.Output("z", g.Mean(x)); }));
+  EXPECT_TRUE(kept([](Images& g, Value x) {
+    g.Output("z", g.Apply(OpKind::kTranspose, {x}, {{"permutation", std::vector<int64_t>{0, 2, 3, 1}}}));
+  }));
+  EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", x); }));
+  EXPECT_FALSE(kept([](Images& g, Value x) {
+    g.Output("z", g.Apply(OpKind::kReduceMax, {x}, {{"axes", std::vector<int64_t>{3}}}));
+  }));
+  EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", g.Mean(g.Convolved(x, 64, 3, 1, 2))); }));  // groups
+  EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", g.Mean(g.Convolved(x, 64, 9, 1, 64))); }));
+  // Vectors that are a quarter empty, or more.
+  EXPECT_FALSE(kept([](Images&, Value) {}, 24));
+  EXPECT_FALSE(kept([](Images&, Value) {}, 12));
+}
+
+// Few terms: the matmul becomes elementwise nodes (fusion/narrow_matmuls.h), which would be part of their readers.
+TEST(ImageLayouts, OuterProductsStay) {
+  Images g(8);
+  g.Output("y", g.Mean(g.Convolved(g.Relu(g.Convolved(g.input(), 32, 1)), 32, 5, 1, 32)));
+  EXPECT_EQ(g.Kept().find("window 12"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tailor

@@ -128,7 +128,8 @@ class Rewriter {
         const bool is_vector =
             !bias.empty() && bias.back() == last.back() &&
             std::all_of(bias.begin(), bias.end() - 1, [](const DimExpr& d) { return d == DimExpr(1); });
-        if (to.node(sum.operands[i].node).op != OpKind::kDot || !is_vector) continue;
+        const bool is_dot = to.node(sum.operands[i].node).op == OpKind::kDot;
+        if (!is_dot || !is_vector || to.type(sum.operands[i]).shape != sum.results[0].shape) continue;
         TAILOR_ASSIGN_OR_RETURN(const Value image, Append(to, OpKind::kReshape, {sum.operands[i]}, {{"shape", last}}));
         TAILOR_ASSIGN_OR_RETURN(const Value vector,
                                 Append(to, OpKind::kReshape, {sum.operands[1 - i]}, {{"shape", Shape{last.back()}}}));
@@ -203,14 +204,18 @@ class Rewriter {
     return AppendInPlace(r, OpKind::kDot, {lhs, rhs}, std::move(attributes));
   }
 
-  // The mean and the like over all positions: [batch, channels].
+  // The mean and the like over all positions: [batch, channels], or [batch, channels, 1...].
   absl::StatusOr<Value> ReducePositions(const NodeRewrite& r) const {
     TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(r.to, r.operands[0], ToChannelsLast(rank_)));
     Attributes attributes = r.node().attributes;
     std::vector<int64_t> axes(rank_ - 2);
     std::iota(axes.begin(), axes.end(), 1);
     attributes["axes"] = std::move(axes);
-    return AppendInPlace(r, r.node().op, {image}, std::move(attributes));
+    attributes["keep_dims"] = int64_t{0};
+    TAILOR_ASSIGN_OR_RETURN(const Value reduced, AppendInPlace(r, r.node().op, {image}, std::move(attributes)));
+    const Shape& shape = r.node().results[0].shape;
+    if (shape.size() == 2) return reduced;
+    return Append(r.to, OpKind::kReshape, {reduced}, {{"shape", shape}});
   }
 
   // [batch, channels, positions...] as [batch, channels, all positions].
@@ -225,7 +230,9 @@ class Rewriter {
   // `count` matrices [channels, taps] of a constant, transposed. Those of several convolutions are one constant.
   absl::StatusOr<Value> Permuted(const NodeRewrite& r, NodeId constant, int64_t count, int64_t channels, int64_t taps,
                                  const Shape& shape) {
-    const auto [entry, added] = permuted_.try_emplace({constant, count, channels, taps});
+    std::vector<int64_t> dims;
+    for (const DimExpr& dim : shape) dims.push_back(*dim.constant());
+    const auto [entry, added] = permuted_.try_emplace({constant, count, taps, std::move(dims)});
     if (added) {
       TAILOR_ASSIGN_OR_RETURN(entry->second, TransposeMatrices(r.from, constant, count, channels, taps, shape, r.to));
     }
@@ -234,7 +241,7 @@ class Rewriter {
 
   ImageLayouts layouts_;
   size_t rank_;
-  std::map<std::tuple<NodeId, int64_t, int64_t, int64_t>, Value> permuted_;  // by constant, count, channels and taps
+  std::map<std::tuple<NodeId, int64_t, int64_t, std::vector<int64_t>>, Value> permuted_;  // by constant and how
 };
 
 absl::StatusOr<Graph> Rewritten(const Graph& graph, size_t rank) {

@@ -150,6 +150,16 @@ std::optional<Convolution> ImageLayouts::FindConvolution(NodeId id) const {
   return c;
 }
 
+// Whether a convolution is as fast as with an image that is channels first. Not windows of few filters, for whose
+// results lanes run along positions.
+bool ImageLayouts::MayReadLast(NodeId dot) const {
+  const auto found = convolutions_.find(dot);
+  if (found == convolutions_.end()) return false;
+  const Node& node = graph_.node(dot);
+  if (IsLeftToWinograd(found->second, node)) return false;
+  return rank_ < 4 || found->second.taps == 1 || node.results[0].shape.back().constant().value_or(0) >= kLeastChannels;
+}
+
 // Whether a convolution may be computed by Winograd's algorithm, whose kernels read and write images channels first
 // (codegen/lower/winograd_windows.h).
 bool ImageLayouts::IsLeftToWinograd(const Convolution& c, const Node& dot) const {
@@ -204,7 +214,8 @@ std::optional<WindowReduction> ImageLayouts::WindowReductionOf(NodeId id) const 
   // Larger windows do not fit the kernels whose lanes are channels (codegen/cpu/loops/plane_windows.h).
   constexpr int64_t kMostSize = 7, kMostStride = 2;
   const Node& node = graph_.node(id);
-  if (rank_ != 4 || !IsReduction(node) || node.operands.size() != 1 || node.results[0].dtype != DType::kF32)
+  if (rank_ != 4 || !IsReduction(node) || node.operands.size() != 1 || node.results[0].dtype != DType::kF32 ||
+      !IsImage({id, 0}))
     return std::nullopt;
   if (node.i64s("axes") != Axes(rank_, rank_ - 2)) return std::nullopt;
   WindowReduction found;
@@ -252,14 +263,14 @@ bool ImageLayouts::LinkProducer(NodeId id) {
     return true;
   }
   if (ClassOf(node) != FusionClass::kElementwise) return false;
-  bool has_image = false;
+  bool has_image = false, fits = true;
   for (Value operand : node.operands) {
     if (IsSmall(operand)) continue;
-    if (!IsImage(operand) || graph_.type(operand).shape != node.results[0].shape) return false;
-    Link(id, operand.node);
-    has_image = true;
+    has_image = has_image || IsImage(operand);
+    if (IsImage(operand)) Link(id, operand.node);
+    fits = fits && IsImage(operand) && graph_.type(operand).shape == node.results[0].shape;
   }
-  return has_image;
+  return fits && has_image;
 }
 
 bool ImageLayouts::CanReadWindows(NodeId window) const {
@@ -268,10 +279,8 @@ bool ImageLayouts::CanReadWindows(NodeId window) const {
     const Node& node = graph_.node(user);
     if (node.op == OpKind::kMul) return AllUsers(user, [&](NodeId sum) { return WindowReductionOf(sum).has_value(); });
     return IsTranspose(node, WindowsBeforePositions(rank_)) && AllUsers(user, [&](NodeId reshape) {
-             return graph_.node(reshape).op == OpKind::kReshape && AllUsers(reshape, [&](NodeId dot) {
-                      const auto found = convolutions_.find(dot);
-                      return found != convolutions_.end() && !IsLeftToWinograd(found->second, graph_.node(dot));
-                    });
+             return graph_.node(reshape).op == OpKind::kReshape &&
+                    AllUsers(reshape, [&](NodeId dot) { return MayReadLast(dot); });
            });
   });
 }
@@ -287,7 +296,7 @@ bool ImageLayouts::CanRead(NodeId user, NodeId id) const {
     }
     return AllUsers(user, [&](NodeId dot) { return convolutions_.contains(dot); });
   }
-  return ClassOf(node) == FusionClass::kElementwise && IsImage({user, 0});
+  return ClassOf(node) == FusionClass::kElementwise && node.results[0].shape == graph_.type({id, 0}).shape;
 }
 
 }  // namespace tailor

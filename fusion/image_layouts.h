@@ -37,9 +37,9 @@ struct WindowReduction {
 };
 
 // Chooses the images of `rank` dims whose channels are last in memory. Images that an elementwise node, padding, a pool
-// or a depthwise convolution links have one layout; matmuls (other convolutions) read and write either at no cost. So
-// each set of linked images is decided alone: it is channels last where all that computes or reads its images can do so
-// without a transposition.
+// or a depthwise convolution links have one layout; matmuls (other convolutions) read and write either without a copy.
+// So each set of linked images is decided alone: it is channels last where all that computes or reads its images can do
+// so without a transposition, and as fast.
 class ImageLayouts {
  public:
   ImageLayouts(const Graph& graph, size_t rank);
@@ -60,6 +60,7 @@ class ImageLayouts {
   bool IsImage(Value v) const;
   bool IsSmall(Value v) const;
   std::optional<Convolution> FindConvolution(NodeId dot) const;
+  bool MayReadLast(NodeId dot) const;
   bool IsLeftToWinograd(const Convolution& convolution, const Node& dot) const;
   bool IsTransposeToFirst(NodeId id) const;
   bool IsOuterProduct(NodeId id) const;

@@ -109,7 +109,8 @@ absl::StatusOr<Value> TransposeMatrices(const Graph& from, NodeId constant, int6
   }
   const void* data = memory->get();
   std::optional<uint64_t> hash = JoinedHash(from, {constant});
-  if (hash) *hash = *hash * 0x9fb21c651e98df25u + columns;  // other bytes than those of `constant`
+  constexpr uint64_t kFactor = 0x9fb21c651e98df25u;
+  if (hash) *hash = (*hash * kFactor + count) * kFactor + columns;  // other bytes than those of `constant`
   return to.AddConstant(JoinedName(from, {constant}), dtype, shape, {*std::move(memory), data, source.size, hash});
 }
 

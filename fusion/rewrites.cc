@@ -39,8 +39,8 @@ constexpr Pass kPasses[] = {
     {"scale-one-operand", ScaleOneOperand, true},
     {"keep-channels-last", KeepChannelsLast, true},  // makes transposes of transposes
     {kKeepImagesChannelsLast, KeepImagesChannelsLast, true},
-    {"group-queries", GroupQueries, true},           // makes reshapes of reshapes
-    {"compose-views", ComposeViews},                 // may leave identities
+    {"group-queries", GroupQueries, true},  // makes reshapes of reshapes
+    {"compose-views", ComposeViews},        // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes, true},

@@ -131,12 +131,25 @@ TEST(ImageLayouts, ReadersThatNeedChannelsFirstKeepThem) {
   EXPECT_TRUE(kept([](Images& g, Value x) {
     g.Output("z", g.Apply(OpKind::kTranspose, {x}, {{"permutation", std::vector<int64_t>{0, 2, 3, 1}}}));
   }));
+  EXPECT_TRUE(kept([](Images& g, Value x) {
+    const std::vector<int64_t> positions = {2, 3};
+    const Value gate = g.Apply(OpKind::kReduceMax, {x}, {{"axes", positions}, {"keep_dims", int64_t{1}}});
+    g.Output("z", g.Mean(g.Apply(OpKind::kMul, {gate, x})));
+  }));
   EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", x); }));
+  for (const bool constant_first : {false, true}) {
+    EXPECT_FALSE(kept([&](Images& g, Value x) {
+      const Value image = g.Constant("image", {1, 64, 7, 7});
+      g.Output("z", constant_first ? g.Apply(OpKind::kAdd, {image, x}) : g.Apply(OpKind::kAdd, {x, image}));
+    }));
+  }
   EXPECT_FALSE(kept([](Images& g, Value x) {
     g.Output("z", g.Apply(OpKind::kReduceMax, {x}, {{"axes", std::vector<int64_t>{3}}}));
   }));
   EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", g.Mean(g.Convolved(x, 64, 3, 1, 2))); }));  // groups
   EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", g.Mean(g.Convolved(x, 64, 9, 1, 64))); }));
+  EXPECT_TRUE(kept([](Images& g, Value x) { g.Output("z", g.Mean(g.Convolved(x, 16, 5))); }));
+  EXPECT_FALSE(kept([](Images& g, Value x) { g.Output("z", g.Convolved(x, 3, 5)); }));  // few filters
   // Vectors that are a quarter empty, or more.
   EXPECT_FALSE(kept([](Images&, Value) {}, 24));
   EXPECT_FALSE(kept([](Images&, Value) {}, 12));

@@ -139,8 +139,7 @@ TEST(Convolutions, FollowEachOther) {
   const Value first = next(MaxPool(graph, x, {3, 3}, {.strides = {1, 1}, .low = {1, 1}, .high = {1, 1}}));
   Value y = apply(OpKind::kMul, {next(Conv(graph, first, {2, 0}, bias, {}, 1)), scale});
   y = next(Conv(graph, y, {3, 0}, bias, {.low = {1, 2}, .high = {1, 2}}, 32));
-  const Value mean = apply(OpKind::kReduceMean, {y}, {{"axes", std::vector<int64_t>{2, 3}}});
-  const Value gate = apply(OpKind::kReshape, {mean}, {{"shape", Shape{graph.type(mean).shape[0], 32, 1, 1}}});
+  const Value gate = apply(OpKind::kReduceMean, {y}, {{"axes", std::vector<int64_t>{2, 3}}, {"keep_dims", int64_t{1}}});
   y = apply(OpKind::kMul, {y, apply(OpKind::kSigmoid, {gate})});
   y = apply(OpKind::kAdd, {first, next(Conv(graph, y, {4, 0}, none, {}, 1))});
   const Value last = next(AveragePool(graph, y, {2, 2}, {.strides = {2, 2}, .low = {1, 0}, .high = {0, 1}}, false));

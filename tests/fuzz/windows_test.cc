@@ -212,5 +212,43 @@ graph @g(%x: f32[N, H, W, 20], %k: f32[20, 3, 3]) where N in [1, 2], H in [1, 30
 })");
 }
 
+// A matmul's results, which are channels last (fusion/image_layouts.h): windows of two forms with one constant's
+// factors, and a bias that repeats one channel.
+TEST(Windows, OfMatmulsResults) {
+  ExpectRight(R"(
+graph @g(%x: f32[N, 32, H, W]) where N in [1, 2], H in [3, 9], W in [3, 9] {
+  %m = constant @m : f32[1, 32, 32]
+  %k = constant @k : f32[32, 3]
+  %p = reshape %x {shape = [N, 1, 32, H*W]}
+  %d = dot %p, %m {transpose_lhs = 1, transpose_rhs = 1}
+  %t = transpose %d {permutation = [0, 1, 3, 2]}
+  %y = reshape %t {shape = [N, 32, H, W]}
+  %a = reshape %k {shape = [32, 1, 1, 3, 1]}
+  %b = reshape %k {shape = [32, 1, 1, 1, 3]}
+  %high = window %y {axes = [2, 3], sizes = [3, 1]}
+  %u = mul %high, %a
+  %v = reduce_sum %u {axes = [4, 5]}
+  %wide = window %v {axes = [2, 3], sizes = [1, 3]}
+  %w = mul %wide, %b
+  %z = reduce_sum %w {axes = [4, 5]}
+  %r = reduce_max %z {axes = [2, 3]}
+  return %r
+})");
+  ExpectRight(R"(
+graph @g(%x: f32[N, 32, H, W]) where N in [1, 2], H in [3, 9], W in [3, 9] {
+  %m = constant @m : f32[1, 1, 32]
+  %c = constant @c : f32[48]
+  %p = reshape %x {shape = [N, 1, 32, H*W]}
+  %d = dot %p, %m {transpose_lhs = 1, transpose_rhs = 1}
+  %s = add %d, %c
+  %t = transpose %s {permutation = [0, 1, 3, 2]}
+  %y = reshape %t {shape = [N, 48, H, W]}
+  %w = window %y {axes = [2, 3], sizes = [3, 3]}
+  %z = reduce_max %w {axes = [4, 5]}
+  %r = reduce_sum %z {axes = [2, 3], keep_dims = 1}
+  return %r
+})");
+}
+
 }  // namespace
 }  // namespace tailor

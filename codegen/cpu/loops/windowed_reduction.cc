@@ -16,6 +16,7 @@ class WindowFinder {
     FindImage(plan_.stages[0].statements[0].value);
     if (images_.size() != 1) return std::nullopt;
     found_.image = images_[0];
+    if (found_.is_channels_last() && !IsWorthStaging()) return std::nullopt;
     for (int axis : AxesOf(plan_, AxisRole::kParallel)) {
       const auto is_side = [&](const WindowSide& side) { return side.result == axis; };
       if (std::none_of(found_.sides.begin(), found_.sides.end(), is_side)) found_.outer.push_back(axis);
@@ -101,6 +102,17 @@ class WindowFinder {
       strides *= side.stride;
     }
     return steps <= kMostSteps && steps >= 2 * strides;
+  }
+
+  // Whether windows share so many elements that copying what a task reads pays: loops read channels that are last in
+  // whole vectors, too. They read each weight for each result.
+  bool IsWorthStaging() const {
+    int64_t steps = 1, strides = 1;
+    for (const WindowSide& side : found_.sides) {
+      steps *= side.size;
+      strides *= side.stride;
+    }
+    return found_.image != plan_.stages[0].statements[0].value || steps >= 4 * strides;
   }
 
   bool StoresLikeImage() {

@@ -2,8 +2,11 @@
 #include "codegen/cpu/schedule/schedule_contraction.h"
 
 #include "absl/strings/str_cat.h"
+#include "codegen/lower/lower_graph.h"
+#include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule_fields.h"
 #include "gmock/gmock.h"
+#include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/cpu/gemm/gemm_case.h"
 
@@ -46,6 +49,26 @@ TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
   };
   EXPECT_EQ(task(576), "{task_rows 240, task_panels 4}");  // 3 x 3 points of 64 channels
   EXPECT_EQ(task(641), "{task_panels 4}");
+}
+
+// A task of 48 rows would read all weights twice for a plane of 7 x 7, and five times for 14 x 14.
+TEST(ScheduleContraction, WindowsOfPaddedImagesHaveManyRows) {
+  const auto graph = ParseGraph(R"(graph @g(%x: f32[N, H, W, 32]) {
+  %zero = constant 0 : f32[]
+  %w = constant @w : f32[1, 800, 48]
+  %p = pad %x, %zero {low = [0, 2, 2, 0], high = [0, 2, 2, 0]}
+  %t = window %p {axes = [1, 2], sizes = [5, 5], strides = [2, 2]}
+  %m = transpose %t {permutation = [0, 1, 2, 4, 5, 3]}
+  %r = reshape %m {shape = [N, 1, floordiv(H + 1, 2)*floordiv(W + 1, 2), 800]}
+  %d = dot %r, %w
+  return %d
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto lowered = lower::LowerGraph(*graph, {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const Schedule schedule = ScheduleContraction(lowered->kernels[0], FindCpuTarget("x86-64-v4")->traits);
+  EXPECT_EQ(schedule.lane_axis, ContractionOf(lowered->kernels[0]).n);
+  EXPECT_EQ(schedule.tile.task_rows, 96);
 }
 
 // A guard asks for rows of which two steps of K lie in different pages.

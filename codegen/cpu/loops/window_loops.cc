@@ -22,12 +22,7 @@ using llvm::Value;
 // come from memory more slowly than those of one plane, unless each element takes part in many results.
 int64_t LargestPlane(const WindowedReduction& windows) {
   constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfManySteps = 1 << 14;
-  int64_t steps = 1, strides = 1;
-  for (const WindowSide& side : windows.sides) {
-    steps *= side.size;
-    strides *= side.stride;
-  }
-  return steps >= kManySteps && strides == 1 ? kLargeOfManySteps : kLarge;
+  return windows.steps() >= kManySteps && windows.strides() == 1 ? kLargeOfManySteps : kLarge;
 }
 
 // How lanes run: along rows of results, across planes, or by the dim sizes of a launch either way.

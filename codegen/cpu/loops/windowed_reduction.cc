@@ -95,24 +95,15 @@ class WindowFinder {
   // All steps of a window become straight code, and the windows must overlap.
   bool IsWorthwhile() const {
     constexpr int64_t kMostSteps = 128, kFarthest = 64, kMostStride = 2;
-    int64_t steps = 1, strides = 1;
-    for (const WindowSide& side : found_.sides) {
-      if (side.reach() > kFarthest || side.stride > kMostStride) return false;
-      steps *= side.size;
-      strides *= side.stride;
-    }
-    return steps <= kMostSteps && steps >= 2 * strides;
+    const auto is_far = [](const WindowSide& side) { return side.reach() > kFarthest || side.stride > kMostStride; };
+    if (std::any_of(found_.sides.begin(), found_.sides.end(), is_far)) return false;
+    return found_.steps() <= kMostSteps && found_.steps() >= 2 * found_.strides();
   }
 
   // Whether windows share so many elements that copying what a task reads pays: loops read channels that are last in
   // whole vectors, too. They read each weight for each result.
   bool IsWorthStaging() const {
-    int64_t steps = 1, strides = 1;
-    for (const WindowSide& side : found_.sides) {
-      steps *= side.size;
-      strides *= side.stride;
-    }
-    return found_.image != plan_.stages[0].statements[0].value || steps >= 4 * strides;
+    return found_.image != plan_.stages[0].statements[0].value || found_.steps() >= 4 * found_.strides();
   }
 
   bool StoresLikeImage() {

@@ -3,6 +3,7 @@
 #define TAILOR_CODEGEN_CPU_LOOPS_WINDOWED_REDUCTION_H_
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -26,6 +27,14 @@ struct WindowedReduction {
   int contiguous = -1;            // the axis along which image and results are contiguous: see is_channels_last
   ExprId image = -1;  // the value that windows read, padding included: depends on a side only by the element's number
 
+  // Elements of a window, and elements of the image for each result.
+  int64_t steps() const {
+    return std::accumulate(sides.begin(), sides.end(), int64_t{1}, [](int64_t n, const auto& s) { return n * s.size; });
+  }
+  int64_t strides() const {
+    return std::accumulate(sides.begin(), sides.end(), int64_t{1},
+                           [](int64_t n, const auto& s) { return n * s.stride; });
+  }
   // Whether the contiguous axis is an outer one, that of channels, instead of the last side's result.
   bool is_channels_last() const { return contiguous != sides.back().result; }
 };

@@ -152,12 +152,17 @@ class Rewriter {
     return AppendInPlace(r, r.node().op, {reduced}, r.node().attributes);
   }
 
+  // Of an image that is channels last.
+  std::vector<int64_t> AxesOfPositions() const {
+    std::vector<int64_t> axes(rank_ - 2);
+    std::iota(axes.begin(), axes.end(), 1);
+    return axes;
+  }
+
   // The windows [batch, channels, positions..., K...] as [batch, positions..., channels, K...].
   absl::StatusOr<Value> WindowsOf(Graph& to, Value windows) const {
     Attributes attributes = to.node(windows.node).attributes;
-    std::vector<int64_t> axes(rank_ - 2);
-    std::iota(axes.begin(), axes.end(), 1);
-    attributes["axes"] = std::move(axes);
+    attributes["axes"] = AxesOfPositions();
     TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(to, to.node(windows.node).operands[0], ToChannelsLast(rank_)));
     return Append(to, OpKind::kWindow, {image}, std::move(attributes));
   }
@@ -208,9 +213,7 @@ class Rewriter {
   absl::StatusOr<Value> ReducePositions(const NodeRewrite& r) const {
     TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(r.to, r.operands[0], ToChannelsLast(rank_)));
     Attributes attributes = r.node().attributes;
-    std::vector<int64_t> axes(rank_ - 2);
-    std::iota(axes.begin(), axes.end(), 1);
-    attributes["axes"] = std::move(axes);
+    attributes["axes"] = AxesOfPositions();
     attributes["keep_dims"] = int64_t{0};
     TAILOR_ASSIGN_OR_RETURN(const Value reduced, AppendInPlace(r, r.node().op, {image}, std::move(attributes)));
     const Shape& shape = r.node().results[0].shape;

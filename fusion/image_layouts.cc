@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "fusion/narrow_matmuls.h"
 #include "fusion/node_class.h"
 
 namespace tailor {
@@ -11,9 +12,6 @@ namespace {
 
 // The lanes of the widest vectors. With fewer channels the runs of a window are shorter.
 constexpr int64_t kLanes = 16, kLeastChannels = kLanes;
-
-// Of an outer product (fusion/narrow_matmuls.cc).
-constexpr int64_t kMostTerms = 8;
 
 bool IsOne(const DimExpr& dim) { return dim == DimExpr(1); }
 
@@ -173,15 +171,6 @@ bool ImageLayouts::IsLeftToWinograd(const Convolution& c, const Node& dot) const
 
 bool ImageLayouts::IsTransposeToFirst(NodeId id) const { return IsTranspose(graph_.node(id), ToChannelsFirst(rank_)); }
 
-// Whether a matmul has so few terms that fusion/narrow_matmuls.h computes it elementwise, with its readers.
-bool ImageLayouts::IsOuterProduct(NodeId id) const {
-  const Node& dot = graph_.node(id);
-  if (dot.op != OpKind::kDot) return false;
-  const Shape& rhs = graph_.type(dot.operands[1]).shape;
-  const std::optional<int64_t> depth = rhs[rhs.size() - (dot.i64("transpose_rhs") != 0 ? 1 : 2)].constant();
-  return depth && *depth <= kMostTerms;
-}
-
 // [batch, 1, positions, channels] transposed and reshaped to [batch, channels, positions...].
 bool ImageLayouts::IsConvResult(NodeId id) const {
   const Node& node = graph_.node(id);
@@ -192,7 +181,8 @@ bool ImageLayouts::IsConvResult(NodeId id) const {
   if (!IsOne(from[1]) || from[0] != to[0] || from[2] != to[1]) return false;
   NodeId product = moved.operands[0].node;
   while (graph_.node(product).op == OpKind::kAdd) product = graph_.node(product).operands[0].node;
-  if (IsOuterProduct(product)) return false;
+  if (IsOuterProduct(graph_, product))
+    return false;  // becomes elementwise nodes, which its readers would compute again
   const auto found = convolutions_.find(product);
   return found == convolutions_.end() || !IsLeftToWinograd(found->second, graph_.node(product));
 }

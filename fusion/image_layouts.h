@@ -30,8 +30,8 @@ struct Convolution {
 // reduce(window(image)) or reduce_sum(window(image) * factors).
 struct WindowReduction {
   NodeId image;
-  NodeId factors = -1;     // a constant [channels, 1, K...]
-  int window_operand = 0;  // of the multiplication
+  NodeId factors = -1;     // the constant that the factors [channels, 1..., K...] are a reshape of; -1: none
+  int window_operand = 0;  // the multiplication's operand that is the windows
   int64_t channels = 0, taps = 1;
   Shape sizes;  // K...
 };
@@ -50,6 +50,7 @@ class ImageLayouts {
   bool IsLast(NodeId id) const { return last_.contains(id); }
   // The convolution of an image that is channels last; null for other nodes.
   const Convolution* ConvolutionOf(NodeId dot) const;
+  // Node `id` as a pool or depthwise convolution that may be computed channels last; nullopt for others.
   std::optional<WindowReduction> WindowReductionOf(NodeId id) const;
   // Whether node `id` reduces all positions of an image that is channels last.
   bool ReducesImage(NodeId id) const;
@@ -63,7 +64,6 @@ class ImageLayouts {
   bool MayReadLast(NodeId dot) const;
   bool IsLeftToWinograd(const Convolution& convolution, const Node& dot) const;
   bool IsTransposeToFirst(NodeId id) const;
-  bool IsOuterProduct(NodeId id) const;
   bool IsConvResult(NodeId id) const;
   bool JoinsAll(NodeId reshape) const;
   bool ReducesAll(NodeId reduction) const;

@@ -113,18 +113,20 @@ bool MultipliesPatches(const Graph& graph, const Node& dot) {
   return lhs->i64s("axes").size() != 1 || !one_group || (!strides.empty() && strides[0] != 1);
 }
 
+std::optional<int64_t> DepthOf(const Graph& graph, const Node& dot) {
+  const Shape& lhs = graph.type(dot.operands[0]).shape;
+  return lhs[lhs.size() - (dot.i64("transpose_lhs") != 0 ? 2 : 1)].constant();
+}
+
 absl::StatusOr<std::optional<Value>> Narrow(const NodeRewrite& r) {
   const Node& node = r.node();
   if (node.op != OpKind::kDot) return std::nullopt;
-  const Shape& lhs = r.from.type(node.operands[0]).shape;
-  const std::optional<int64_t> columns = node.results[0].shape.back().constant();
-  const std::optional<int64_t> depth = lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)].constant();
+  const std::optional<int64_t> columns = node.results[0].shape.back().constant(), depth = DepthOf(r.from, node);
   if (columns == 1 && depth >= kLeastDepth && *depth <= kMostDepth) {
     TAILOR_ASSIGN_OR_RETURN(const Value sums, Narrowed(r).ByReduction());
     return sums;
   }
-  const bool fits = columns ? *columns >= kLeastColumns && *columns * *depth <= kMostElements : *depth <= kUnknownTerms;
-  if (depth >= 1 && *depth <= kMostTerms && fits && !MultipliesPatches(r.from, node)) {
+  if (IsOuterProduct(r.from, r.id)) {
     TAILOR_ASSIGN_OR_RETURN(const Value sum, Narrowed(r).ByTerms(*depth));
     return sum;
   }
@@ -132,6 +134,15 @@ absl::StatusOr<std::optional<Value>> Narrow(const NodeRewrite& r) {
 }
 
 }  // namespace
+
+bool IsOuterProduct(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op != OpKind::kDot) return false;
+  const std::optional<int64_t> columns = node.results[0].shape.back().constant(), depth = DepthOf(graph, node);
+  if (!depth || *depth < 1 || *depth > kMostTerms) return false;
+  const bool fits = columns ? *columns >= kLeastColumns && *columns * *depth <= kMostElements : *depth <= kUnknownTerms;
+  return fits && !MultipliesPatches(graph, node);
+}
 
 absl::StatusOr<Graph> NarrowMatmuls(const Graph& graph, const ShapeFacts&) {
   return RebuildGraph(graph, {.rewrite = Narrow});

@@ -15,6 +15,9 @@ namespace tailor {
 // The order of a sum depends on N and K alone. f16 and bf16 compute in f32, as matmuls do.
 absl::StatusOr<Graph> NarrowMatmuls(const Graph& graph, const ShapeFacts& facts);
 
+// Whether node `id` is such an outer product.
+bool IsOuterProduct(const Graph& graph, NodeId id);
+
 }  // namespace tailor
 
 #endif  // TAILOR_FUSION_NARROW_MATMULS_H_

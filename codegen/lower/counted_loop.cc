@@ -110,8 +110,8 @@ class LoopCounter {
   }
 
  private:
-  // Whether the condition may be left out: it has no effects, the body's checks include its own, and what an iteration
-  // leaves passes them, as none follows the last one.
+  // Whether the condition may be left out: it has no effects, the body's checks include its own, and the results of an
+  // iteration provably pass them: those of the last one are arguments of the condition alone.
   bool IsDispensable(const Graph& condition) const {
     if (std::any_of(condition.nodes().begin(), condition.nodes().end(), HasEffects)) return false;
     const auto of_condition = ShapeFacts::Collect(condition), of_body = ShapeFacts::Collect(body_);

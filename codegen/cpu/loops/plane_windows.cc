@@ -416,7 +416,6 @@ int64_t PlaneBlock(const WindowedReduction& windows, size_t side, int lanes) {
 
 int PlaneAxisOf(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
   constexpr int64_t kFewestRows = 4, kFewestColumns = 8;
-  constexpr int64_t kIdleLanes = 4;  // for each one that channels fill, in loops that are faster
   const Statement& s = plan.stages[0].statements[0];
   const Statement* store = StoreOf(plan);
   const auto is_f32 = [](DType dtype) { return dtype == DType::kF32; };
@@ -434,7 +433,7 @@ int PlaneAxisOf(const KernelPlan& plan, const WindowedReduction& windows, int la
   if (!LoadsPlaneValues(plan, windows, s.value)) return -1;
   if (windows.is_channels_last()) {
     const DimSizeRange channels = RangeOfDimSize(plan, plan.axes[windows.contiguous].dim_size);
-    const bool are_few = channels.fixed && channels.max * kIdleLanes <= lanes;
+    const bool are_few = channels.fixed && channels.max * 4 <= lanes;  // loops are faster
     return !are_few && DependsOn(plan, windows.image, windows.contiguous) ? windows.contiguous : -1;
   }
   for (size_t stage = 1; stage < plan.stages.size(); ++stage) {

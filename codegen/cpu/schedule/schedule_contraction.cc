@@ -140,7 +140,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   // A staging buffer that holds all of K is filled once per block of columns: wide blocks mean few fills.
   const bool whole_staging = c.fill >= 0 && RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kDepthBytes / element;
   if (whole_staging) tile.task_panels = 4 * kTaskPanels;
-  // Windows are convolutions: tasks as if they stored along rows read the panels, which are large, as often.
+  // The weights of a convolution are large: its tasks have as many rows as those that store along rows, so that the
+  // panels are read as rarely.
   const bool reads_windows = lhs.ok() && lhs->tables && c.fill >= 0;
   const int64_t task_rows = schedule.lane_axis == c.m || reads_windows ? RowsOfColumns(plan, c) : kTaskRows;
   tile.task_rows = task_rows / tile.rows * tile.rows;

@@ -139,6 +139,24 @@ TEST(WindowedReduction, OfChannelsThatAreLast) {
   EXPECT_EQ(found("[2, 2]"), "none");  // loops are faster
 }
 
+// In few channels most lanes would be idle.
+TEST(WindowedReduction, NeedsSeveralChannelsThatAreLast) {
+  const auto has_windows = [](int channels) {
+    const auto graph =
+        ParseGraph(absl::StrCat("graph @g(%x: f32[N, H, W, ", channels,
+                                "]) {\n  %z = constant 0 : f32[]\n  %p = pad %x, %z {low = [0, 1, 1, 0], "
+                                "high = [0, 1, 1, 0]}\n  %w = window %p {axes = [1, 2], sizes = [3, 3]}\n  %y = "
+                                "reduce_max %w {axes = [4, 5]}\n  "
+                                "return %y\n}"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto lowered = lower::LowerGraph(*graph, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    return ScheduleOnCpu(lowered->kernels[0], {}).windows;
+  };
+  EXPECT_FALSE(has_windows(4));
+  EXPECT_TRUE(has_windows(5));
+}
+
 TEST(WindowedReduction, ReducesWindowsAlone) { EXPECT_EQ(Found(Pool("sizes = [3, 3]", "[1, 4, 5]")), "none"); }
 
 TEST(WindowedReduction, OfOneImage) {

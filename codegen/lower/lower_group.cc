@@ -15,6 +15,7 @@
 #include "codegen/lower/winograd_windows.h"
 #include "codegen/plan/combiner.h"
 #include "codegen/plan/contraction.h"
+#include "codegen/plan/far_taps.h"
 #include "codegen/plan/plan_rewrites.h"
 #include "fusion/node_class.h"
 #include "graph/finite_constant.h"
@@ -86,6 +87,7 @@ class GroupLowering {
     }
     if (form_ != GroupForm::kJoined) CollapseAxes(values.plan, facts_, /*keep_m=*/form_ == GroupForm::kLink);
     if (options_.merge_rows) MergeRowsOfOneRhs(values.plan);
+    StageFarTapsApart(values.plan);
     const std::vector<int> order = Canonicalize(values.plan);
     LoweredKernel kernel;
     for (size_t i = 0; i < order.size(); ++i) {

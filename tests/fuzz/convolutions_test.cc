@@ -68,6 +68,12 @@ TEST(Convolutions, OfFewChannels) {
   ExpectRight({"N, 3, H, 40", {24, 3, 3, 3}, {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}}});  // in passes
 }
 
+// Taps far apart are staged apart (codegen/plan/far_taps.h).
+TEST(Convolutions, OfFarTaps) {
+  ExpectRight({"N, 3, H, W", {5, 3, 3, 2}, {.strides = {2, 1}, .dilations = {17, 9}, .low = {17, 9}, .high = {9, 0}}});
+  ExpectRight({"N, 4, L", {20, 4, 3}, {.strides = {1}, .dilations = {200}, .low = {200}, .high = {200}}});
+}
+
 TEST(Convolutions, InPlace) {
   ExpectRight({"N, 6, H, W", {20, 6, 3, 3}, {.strides = {2, 1}}});
   ExpectRight({"N, 8, 12, 12", {6, 4, 2, 2}, {.strides = {1, 3}, .dilations = {2, 1}}, 2});

@@ -52,6 +52,22 @@ launch 1 g0_dot(in0, w0, in2, out0) dims [N]
 )");
 }
 
+// A task reads few rows, so rows between the taps are not staged. Dilations of about a task's rows have one range.
+TEST(LowerMatmul, TapsThatAreFarApartAreStagedApart) {
+  const auto convolution = [](int dilation) {
+    const std::string pads = absl::StrCat("[0, 0, ", dilation, ", 0]");
+    return Lowered(absl::StrCat("graph @conv(%x: f32[N, 3, 20, 50], %w: f32[27, 8]) {\n  %zero = constant 0 : f32[]\n",
+                                "  %p = pad %x, %zero {low = ", pads, ", high = ", pads, "}\n",
+                                "  %v = window %p {axes = [2, 3], sizes = [3, 3], dilations = [", dilation, ", 1]}\n",
+                                "  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}\n",
+                                "  %r = reshape %t {shape = [N, 27, 960]}\n",
+                                "  %y = dot %r, %w {transpose_lhs = 1}\n  return %y\n}"));
+  };
+  const std::string far = convolution(12), near = convolution(2);
+  EXPECT_NE(far.find("  staging b4: f32[d0, 3, 3, 44, 50]\n"), std::string::npos) << far;
+  EXPECT_NE(near.find("  staging b4: f32[d0, 3, 24, 50]\n"), std::string::npos) << near;
+}
+
 TEST(LowerMatmul, RowsPagesApartAreStagedWhereTheyAreReadOften) {
   const auto matmul = [](int rows, int depth, int columns, const TargetTraits& traits = {}) {
     return Lowered(absl::StrCat("graph @g(%x: f32[N, ", depth, ", ", rows, "], %w: f32[", depth, ", ", columns,

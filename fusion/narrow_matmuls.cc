@@ -71,7 +71,7 @@ class Narrowed {
     return Append(OpKind::kCast, {x}, {{"dtype", dtype}});
   }
   bool IsNarrow() const { return type_.dtype == DType::kF16 || type_.dtype == DType::kBF16; }
-  absl::StatusOr<Value> Widened(Value x) { return IsNarrow() ? Cast(x, DType::kF32) : x; }
+  absl::StatusOr<Value> Widened(Value x) { return Cast(x, IsNarrow() ? DType::kF32 : type_.dtype); }
   // The result, under the name of the dot.
   absl::StatusOr<Value> Named(Value x) {
     TAILOR_ASSIGN_OR_RETURN(Value rounded, Cast(x, type_.dtype));

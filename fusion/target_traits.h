@@ -21,6 +21,7 @@ struct TargetTraits {
   bool fused_multiply_add = true;
   bool half_conversions = false;  // CPU: instructions convert f16 to f32 and back
   BF16Matmuls bf16_matmuls = BF16Matmuls::kConverted;
+  bool i16_dot_products = false;  // CPU: one instruction adds the products of i16 pairs to i32 lanes (VNNI)
   int64_t regional_bytes = 512 << 10;    // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   size_t max_kernel_tensors = SIZE_MAX;  // limit on inputs plus outputs of a kernel of several nodes
   bool row_blocks = true;                // one thread may run a chain of kernels on a block of rows that stays in cache

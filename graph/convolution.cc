@@ -95,6 +95,10 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   Shape spread = Joined({kernel[0]}, ones);
   Value factors =
       f.Apply(OpKind::kReshape, {weights}, {{"shape", Joined(spread, Shape(kernel.begin() + 2, kernel.end()))}});
+  if (graph.type(windows).dtype == DType::kI16) {  // as a dot of i16, sums are i32
+    windows = f.Apply(OpKind::kCast, {windows}, {{"dtype", DType::kI32}});
+    factors = f.Apply(OpKind::kCast, {factors}, {{"dtype", DType::kI32}});
+  }
   Value sum = ReduceWindows(f, graph, OpKind::kReduceSum, f.Apply(OpKind::kMul, {windows, factors}), spatial);
   if (bias.node < 0) return sum;
   return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
@@ -276,7 +280,7 @@ Value PaddedPointwiseConv(Formula& f, Graph& graph, Value x, Value weights, cons
   const Shape points = graph.type(taken).shape;
   Value sums =
       MatmulOfPatches(f, graph, Points(f, taken, points, kernel, groups), weights, Value{-1, 0}, inside.counts);
-  return f.Apply(OpKind::kPad, {sums, f.Scalar(x, 0)},
+  return f.Apply(OpKind::kPad, {sums, f.Scalar(sums, 0)},
                  {{"low", Joined(none, inside.before)}, {"high", Joined(none, inside.after)}});
 }
 

@@ -98,14 +98,15 @@ absl::StatusOr<DType> InferDType(const Application& op) {
   } else if (op.info.dtype == DTypeRule::kFloat) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsFloat(dtype), "f16, bf16, f32 or f64"));
   } else if (op.info.dtype == DTypeRule::kDot) {
-    const bool summable = IsFloat(dtype) || (IsInteger(dtype) && SizeOf(dtype) >= 4);
-    TAILOR_RETURN_IF_ERROR(CheckType(op, 0, summable, "a float or an integer of 32 or 64 bits"));
+    const bool summable = IsFloat(dtype) || dtype == DType::kI16 || (IsInteger(dtype) && SizeOf(dtype) >= 4);
+    TAILOR_RETURN_IF_ERROR(CheckType(op, 0, summable, "a float, i16 or an integer of 32 or 64 bits"));
   } else if (op.info.dtype == DTypeRule::kInteger) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsInteger(dtype), "an integer"));
   } else if (op.info.dtype == DTypeRule::kLogic) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, !IsFloat(dtype), "bool or an integer"));
   }
   TAILOR_RETURN_IF_ERROR(CheckAlike(op, 0));
+  if (op.info.dtype == DTypeRule::kDot && dtype == DType::kI16) return DType::kI32;
   return op.info.dtype == DTypeRule::kCompare ? DType::kBool : dtype;
 }
 

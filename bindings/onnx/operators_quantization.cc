@@ -91,13 +91,23 @@ QuantizedTensor DynamicallyQuantized(const Tensor& x) {
 
 Tensor Spread(const Tensor& part, int behind) { return part.rank() == 1 ? AlongDim(part, behind) : part; }
 
-Tensor Shifted(const Tensor& x, const Tensor& zero, int behind) {
-  const Tensor value = Cast(x, DType::kI32);
-  return zero ? value - Cast(Spread(zero, behind), DType::kI32) : value;
+Tensor Shifted(const Tensor& x, const Tensor& zero, int behind, DType dtype) {
+  const Tensor value = Cast(x, dtype);
+  return zero ? value - Cast(Spread(zero, behind), dtype) : value;
 }
 
+namespace {
+
+// The dtype of two factors without their zero points, whose sums of products are i32.
+DType FactorType(const Tensor& a, const Tensor& b) {
+  return SizeOf(a.dtype()) == 1 && SizeOf(b.dtype()) == 1 ? DType::kI16 : DType::kI32;
+}
+
+}  // namespace
+
 Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
-  return BatchedMatmul(Shifted(a, a_zero, 1), Shifted(b, b_zero, 0));
+  const DType dtype = FactorType(a, b);
+  return BatchedMatmul(Shifted(a, a_zero, 1, dtype), Shifted(b, b_zero, 0, dtype));
 }
 
 namespace {
@@ -163,8 +173,9 @@ Tensors QLinearMatMul(const Node& node) {
 
 Tensor IntegerConvolution(const Node& node, const Tensor& x, const Tensor& x_zero, const Tensor& weight,
                           const Tensor& weight_zero) {
-  const Tensor shifted = Shifted(weight, weight_zero, weight.rank() - 1);
-  return Convolution(node, Shifted(x, x_zero, 0), shifted, node.Int("group"), Tensor());
+  const DType dtype = FactorType(x, weight);
+  const Tensor shifted = Shifted(weight, weight_zero, weight.rank() - 1, dtype);
+  return Convolution(node, Shifted(x, x_zero, 0, dtype), shifted, node.Int("group"), Tensor());
 }
 
 Tensors ConvInteger(const Node& node) { return {IntegerConvolution(node, node[0], node[2], node[1], node[3])}; }

@@ -18,8 +18,9 @@ QuantizedTensor DynamicallyQuantized(const frontend::Tensor& x);
 // A scale or zero point: one number, a list for a dim that `behind` others follow, or a tensor that broadcasts.
 frontend::Tensor Spread(const frontend::Tensor& part, int behind);
 
-// x - zero in i32; `zero`, spread over x, may be absent.
-frontend::Tensor Shifted(const frontend::Tensor& x, const frontend::Tensor& zero, int behind);
+// x - zero in `dtype`; `zero`, spread over x, may be absent.
+frontend::Tensor Shifted(const frontend::Tensor& x, const frontend::Tensor& zero, int behind,
+                         DType dtype = DType::kI32);
 
 // (a - a_zero) x (b - b_zero) in i32. Rows of a and columns of b may have their own zero points.
 frontend::Tensor IntegerProduct(const frontend::Tensor& a, const frontend::Tensor& a_zero, const frontend::Tensor& b,

@@ -17,7 +17,8 @@ constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1)
 // The layout in which artifacts hold an rhs of `dtype`, and in which CPUs read it. GPUs read kPanels16, for 16-bit
 // floats with the halves of some rows swapped (HasXorSwizzle).
 constexpr ConstantLayout PanelLayout(DType dtype) {
-  return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
+  const bool pairs = dtype == DType::kBF16 || dtype == DType::kI16;
+  return pairs ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }
 
 // Winograd's algorithm (codegen/cpu/conv/winograd.h): each 3 x 3 weight becomes 16 points (kWinogradPanels16).

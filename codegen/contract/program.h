@@ -49,7 +49,7 @@ enum class ConstantLayout : uint8_t {
   kRowMajor = 0,
   // A [batch..., K, N] packed rhs of a matmul, as panels [batch...][ceil(N/16)][K][16], zero-padded.
   kPanels16 = 1,
-  // kPanels16 in bf16 with pairs along K: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In device memory such
+  // kPanels16 in bf16 and i16, with pairs along K: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In device memory such
   // a constant is kPanels16.
   kPairPanels16 = 2,
   // f32 weights [batch..., C * 9, N] whose 3 x 3 windows are the 16 points of Winograd's F(2x2, 3x3)

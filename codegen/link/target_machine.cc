@@ -76,6 +76,7 @@ bool Lists(const CpuTarget& target, const char* feature) {
 
 // Sets the traits of features beyond those of the level. bf16 matmuls need AVX-512 registers.
 void SetTraitsOfFeatures(CpuTarget& target) {
+  target.traits.i16_dot_products = Lists(target, target.traits.vector_bytes == 64 ? "avx512vnni" : "avxvnni");
   if (target.level != "x86-64-v4") return;
   if (Lists(target, "avx512bf16")) target.traits.bf16_matmuls = BF16Matmuls::kPairs;
   if (Lists(target, "amx-bf16") && Lists(target, "amx-tile")) target.traits.bf16_matmuls = BF16Matmuls::kTiles;
@@ -110,6 +111,7 @@ absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
 const std::vector<CpuTarget>& CpuLevels() {
   static const auto& levels = *new std::vector<CpuTarget>([] {
     std::vector<CpuTarget> all = PlainLevels();
+    all.push_back(*FindCpuTarget("x86-64-v4+avx512vnni"));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16"));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16+amx-tile+amx-bf16"));
     return all;

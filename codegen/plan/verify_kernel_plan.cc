@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/contract/panels.h"
 #include "codegen/plan/contraction.h"
 #include "graph/status_macros.h"
 
@@ -115,7 +116,7 @@ class PlanVerifier {
       if (buffer.layout != ConstantLayout::kRowMajor && (!IsBound(buffer) || buffer.dims.size() < 2)) {
         return Wrong(name, "panels are matrices in memory");
       }
-      if ((buffer.layout == ConstantLayout::kPairPanels16 && buffer.dtype != DType::kBF16) ||
+      if ((buffer.layout == ConstantLayout::kPairPanels16 && PanelLayout(buffer.dtype) != buffer.layout) ||
           (buffer.layout == ConstantLayout::kWinogradPanels16 && buffer.dtype != DType::kF32)) {
         return Wrong(name, "its dtype has no such panels");
       }
@@ -229,8 +230,9 @@ class PlanVerifier {
     if (op.dtype == DTypeRule::kNumeric && first == DType::kBool) return Wrong(name, "its operands are bool");
     if (op.dtype == DTypeRule::kBitcast && SizeOf(first) != SizeOf(e.dtype)) return Wrong(name, "its size changes");
     const DType implied = ImpliedType(plan_, e);
-    const bool widens =
-        e.op == OpKind::kMul && e.dtype == DType::kF32 && IsFloat(first) && SizeOf(first) < SizeOf(e.dtype);
+    const bool widens = e.op == OpKind::kMul &&
+                        ((e.dtype == DType::kF32 && IsFloat(first) && SizeOf(first) < SizeOf(e.dtype)) ||
+                         (e.dtype == DType::kI32 && first == DType::kI16));
     if (implied != DType::kInvalid && implied != e.dtype && !widens)
       return Wrong(name, "its dtype is not the result dtype of its op");
     return absl::OkStatus();

@@ -10,9 +10,9 @@ constexpr size_t kColumns = 16, kHalf = kColumns / 2;
 
 bool IsSwizzledRow(size_t k) { return k / 4 % 2 == 1; }
 
-// Stores row k of a panel, `row`, with its halves swapped if the swizzle requires it.
-void Store(const uint16_t* row, size_t k, std::byte* to) {
-  const size_t first = IsSwizzledRow(k) ? kHalf : 0;
+// Stores row k of a panel, `row`, with its halves swapped if the swizzle of `dtype` requires it.
+void Store(DType dtype, const uint16_t* row, size_t k, std::byte* to) {
+  const size_t first = HasXorSwizzle(dtype) && IsSwizzledRow(k) ? kHalf : 0;
   std::memcpy(to, row + first, kHalf * sizeof(uint16_t));
   std::memcpy(to + kHalf * sizeof(uint16_t), row + (kHalf - first), kHalf * sizeof(uint16_t));
 }
@@ -39,7 +39,7 @@ std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::v
       } else {
         std::memcpy(row, from + k * kRow, sizeof(row));
       }
-      Store(row, k, to);
+      Store(constant.dtype, row, k, to);
     }
   }
   return *made;

@@ -167,8 +167,9 @@ TEST(TypeRules, Dot) {
   EXPECT_EQ(TypeOf("%x: f32[2, B, 8], %w: f32[3, 8, 4]", "dot %x, %w"),
             "dot: operand \"rhs\" (%w) has size 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
   EXPECT_EQ(TypeOf("%x: u32[2, 2], %w: u32[2, 2]", "dot %x, %w"), "u32[2, 2]");
+  EXPECT_EQ(TypeOf("%x: i16[2, 2], %w: i16[2, 2]", "dot %x, %w"), "i32[2, 2]");
   EXPECT_EQ(TypeOf("%x: i8[2, 2], %w: i8[2, 2]", "dot %x, %w"),
-            "dot: operand \"lhs\" (%x) has type i8, needs a float or an integer of 32 or 64 bits");
+            "dot: operand \"lhs\" (%x) has type i8, needs a float, i16 or an integer of 32 or 64 bits");
 }
 
 TEST(TypeRules, Bitcast) {

@@ -178,9 +178,9 @@ void GraphMaker::AppendHeads() {
 }
 
 void GraphMaker::AppendDot() {
-  const auto at_hand =
-      Percent(80) ? FindFloat(2)
-                  : Find([&](Value v) { return rank(v) >= 2 && IsInteger(dtype(v)) && SizeOf(dtype(v)) >= 4; });
+  const auto at_hand = Percent(80) ? FindFloat(2) : Find([&](Value v) {
+    return rank(v) >= 2 && (dtype(v) == DType::kI16 || (IsInteger(dtype(v)) && SizeOf(dtype(v)) >= 4));
+  });
   const Value x = at_hand && Percent(80) ? *at_hand : Input(DType::kF32, {AnyDim(), OneOf<int64_t>({3, 8, 17, 32})});
   const int64_t transpose_lhs = Percent(15), transpose_rhs = Percent(40);
   const DimExpr depth = shape(x)[rank(x) - (transpose_lhs != 0 ? 2 : 1)];

@@ -395,8 +395,8 @@ typedef struct tailor_compile_options {
   uint64_t struct_size;
   /* CPU targets; the best supported one is chosen at load. "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with
    * more features ("x86-64-v4+avx512bf16"); "host" is the best level of this machine. Default (count 0): the three
-   * levels, and for bf16 matmuls "x86-64-v4+avx512bf16" and "x86-64-v4+avx512bf16+amx-tile+amx-bf16". Without bf16
-   * matmuls the last two are the same as "x86-64-v4". */
+   * levels, for bf16 matmuls also "x86-64-v4+avx512bf16" and "x86-64-v4+avx512bf16+amx-tile+amx-bf16", and for i16
+   * matmuls "x86-64-v4+avx512vnni". Without such matmuls these are the same as "x86-64-v4". */
   const char* const* targets;
   size_t target_count;
   /* Called on the caller's thread with the phase and the fraction done (0..1). Return 0 to cancel; the call then fails

@@ -63,11 +63,21 @@ absl::StatusOr<std::vector<CpuTarget>> FindTargets(const std::vector<std::string
   return targets;
 }
 
-bool MultipliesBF16(const lower::LoweredProgram& lowered) {
-  return std::any_of(lowered.kernels.begin(), lowered.kernels.end(), [](const KernelPlan& plan) {
-    return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                       [](const Buffer& buffer) { return buffer.layout == ConstantLayout::kPairPanels16; });
+// Whether the program has matmuls of pairs of `dtype`.
+bool Multiplies(const lower::LoweredProgram& lowered, DType dtype) {
+  return std::any_of(lowered.kernels.begin(), lowered.kernels.end(), [&](const KernelPlan& plan) {
+    return std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& buffer) {
+      return buffer.layout == ConstantLayout::kPairPanels16 && buffer.dtype == dtype;
+    });
   });
+}
+
+// The level of CpuLevels() to compile for in place of `level`: without the features that matmuls of bf16 and of i16
+// would use, if the program has none of these.
+std::string UsefulLevel(const CpuTarget& level, bool bf16, bool i16) {
+  const bool has_bf16 = level.traits.bf16_matmuls != BF16Matmuls::kConverted;
+  if ((bf16 && has_bf16) || (i16 && level.traits.i16_dot_products)) return level.name;
+  return i16 && has_bf16 ? "x86-64-v4+avx512vnni" : level.level;
 }
 
 class CpuBackend final : public backend::Backend {
@@ -79,14 +89,14 @@ class CpuBackend final : public backend::Backend {
 
   TargetTraits Traits() const override { return targets_.front().traits; }
 
-  // Drops bf16 levels for a program without bf16 matmuls, which gains nothing from them.
+  // Drops levels from whose features the program gains nothing.
   absl::Status KeepTargetsFor(const lower::LoweredProgram& program) override {
-    if (MultipliesBF16(program)) return absl::OkStatus();
+    const bool bf16 = Multiplies(program, DType::kBF16), i16 = Multiplies(program, DType::kI16);
     std::vector<std::string> names;
     for (const CpuTarget& target : targets_) {
       const bool level = std::any_of(CpuLevels().begin(), CpuLevels().end(),
                                      [&](const CpuTarget& known) { return known.name == target.name; });
-      names.push_back(level ? target.level : target.name);
+      names.push_back(level ? UsefulLevel(target, bf16, i16) : target.name);
     }
     TAILOR_ASSIGN_OR_RETURN(targets_, FindTargets(names));
     Restrict();

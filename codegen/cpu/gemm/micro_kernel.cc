@@ -33,7 +33,7 @@ enum Argument {
 
 // Whether a step on pairs is emitted as two steps that read the same words.
 bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
-  return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_matmuls == BF16Matmuls::kConverted;
+  return kernel.rhs == DType::kBF16 && target.bf16_matmuls == BF16Matmuls::kConverted;
 }
 
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
@@ -240,7 +240,7 @@ class MicroKernelEmitter {
     return b_.CreateAlignedLoad(type, address, align, "rhs.piece");
   }
 
-  // ---- Pairs of bf16: words with the element of the even k in the low half ----
+  // ---- Pairs of bf16 or i16: words with the element of the even k in the low half ----
 
   bool InPairs() const { return PanelLayout(kernel_.rhs) == ConstantLayout::kPairPanels16; }
   llvm::Type* Words() { return llvm::FixedVectorType::get(b_.getInt32Ty(), kernel_.lanes); }
@@ -259,10 +259,27 @@ class MicroKernelEmitter {
   }
 
   llvm::Value* MultiplyAddPairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    if (kernel_.rhs == DType::kI16) return MultiplyAddI16Pairs(x, y, sum);
     assert(kernel_.lanes == kPanelColumns);
     llvm::Type* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * kernel_.lanes);
     llvm::Value* factors[] = {sum, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
+  }
+
+  // The sum of two products wraps only where both pairs are the least i16: to the sum modulo 2^32.
+  llvm::Value* MultiplyAddI16Pairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    llvm::Type* pairs = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * kernel_.lanes);
+    const bool wide = kernel_.lanes == 16, half = kernel_.lanes == 8;
+    if (target_.i16_dot_products && (wide || half)) {
+      const llvm::Intrinsic::ID add =
+          wide ? llvm::Intrinsic::x86_avx512_vpdpwssd_512 : llvm::Intrinsic::x86_avx512_vpdpwssd_256;
+      return b_.CreateIntrinsic(add, {}, {sum, x, y}, nullptr, "sum.next");
+    }
+    const llvm::Intrinsic::ID multiply = wide   ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                                         : half ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                                : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    llvm::Value* factors[] = {b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
+    return b_.CreateAdd(sum, b_.CreateIntrinsic(multiply, {}, factors, nullptr, "products"), "sum.next");
   }
 
   // Adds the products at k and k + 1, or with `half` at k only, with one instruction per sum.

@@ -2,8 +2,9 @@
 // (MikPoly section 3.3).
 //
 // Every micro-kernel sums K ascending, in one chain per element, so the choice of micro-kernel never changes an
-// element's bits. In bf16 K runs in pairs, as the panels hold them (PanelLayout). Where the target multiplies pairs,
-// one instruction adds both products of a step; it takes subnormal numbers for zero.
+// element's bits. In bf16 and i16 K runs in pairs, as the panels hold them (PanelLayout). Where the target multiplies
+// pairs of bf16, one instruction adds both products of a step; it takes subnormal numbers for zero. All targets multiply
+// pairs of i16; sums are i32 and wrap.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 
@@ -63,7 +64,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //
 // rhs_stride is that of panels. rhs_rows: it is that of K; rhs[depth][panels * 16], aligned as one element is.
 //
-// bf16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs is then bf16 too.
+// bf16 or i16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs then has its dtype.
 //
 // fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step`
 // bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per

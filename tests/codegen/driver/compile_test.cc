@@ -343,6 +343,8 @@ TEST(Compile, MatmulsInBF16HaveVariantsOfTheirOwn) {
   };
   EXPECT_THAT(targets("bf16", {}), ElementsAre("x86-64-v4+avx512bf16+amx-tile+amx-bf16", "x86-64-v4+avx512bf16",
                                                "x86-64-v4", "x86-64-v3", "x86-64-v2"));
+  EXPECT_THAT(targets("i16", {}), ElementsAre("x86-64-v4+avx512vnni", "x86-64-v4", "x86-64-v3", "x86-64-v2"));
+  EXPECT_THAT(targets("i16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512vnni"));
   EXPECT_THAT(targets("f16", {}), ElementsAre("x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("f32", {"x86-64-v4+avx512bf16", "x86-64-v4+adx"}), ElementsAre("x86-64-v4+adx", "x86-64-v4"));
   EXPECT_THAT(targets("bf16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512bf16"));

@@ -47,7 +47,7 @@ static_assert(sizeof(tailor_product) == sizeof(GemmArgs) &&
               offsetof(tailor_product, lhs_strides) == offsetof(GemmArgs, lhs_strides) &&
               offsetof(tailor_product, out) == offsetof(GemmArgs, out));
 static_assert(TAILOR_PANELS_16 == static_cast<int>(ConstantLayout::kPanels16) &&
-              TAILOR_PAIR_PANELS_16 == static_cast<int>(ConstantLayout::kPairPanels16));
+              TAILOR_PAIR_PANELS_16 == static_cast<int>(ConstantLayout::kWordPanels16));
 
 tailor_status* ReadProvider(const char* function, const tailor_product_provider* provider, MatmulProvider* out) {
   constexpr auto kParameter = "options.product_provider";

@@ -111,8 +111,8 @@ const char* LayoutName(ConstantLayout layout) {
       return "row_major";
     case ConstantLayout::kPanels16:
       return "panels16";
-    case ConstantLayout::kPairPanels16:
-      return "pair_panels16";
+    case ConstantLayout::kWordPanels16:
+      return "word_panels16";
     case ConstantLayout::kWinogradPanels16:
       return "winograd_panels16";
   }

@@ -14,6 +14,13 @@ enum class BF16Matmuls : uint8_t {
   kTiles,      // 16 x 32 by 32 x 16 in tile registers (AMX)
 };
 
+// How a CPU target multiplies matrices of i16, or of u8 by i8; sums are i32.
+enum class IntegerMatmuls : uint8_t {
+  kPairs,        // pairs of i16 per lane, whose sum takes another instruction; bytes are widened to i16
+  kDotProducts,  // one instruction adds the products of two i16, or of four bytes, to a lane (VNNI)
+  kTiles,        // as kDotProducts, and bytes 16 x 64 by 64 x 16 in tile registers (AMX)
+};
+
 // Defaults: a CPU with 64-byte vectors.
 struct TargetTraits {
   int vector_bytes = 64;  // widest vector register
@@ -21,7 +28,7 @@ struct TargetTraits {
   bool fused_multiply_add = true;
   bool half_conversions = false;  // CPU: instructions convert f16 to f32 and back
   BF16Matmuls bf16_matmuls = BF16Matmuls::kConverted;
-  bool i16_dot_products = false;  // CPU: one instruction adds the products of i16 pairs to i32 lanes (VNNI)
+  IntegerMatmuls integer_matmuls = IntegerMatmuls::kPairs;
   int64_t regional_bytes = 512 << 10;    // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   size_t max_kernel_tensors = SIZE_MAX;  // limit on inputs plus outputs of a kernel of several nodes
   bool row_blocks = true;                // one thread may run a chain of kernels on a block of rows that stays in cache

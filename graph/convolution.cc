@@ -95,7 +95,7 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   Shape spread = Joined({kernel[0]}, ones);
   Value factors =
       f.Apply(OpKind::kReshape, {weights}, {{"shape", Joined(spread, Shape(kernel.begin() + 2, kernel.end()))}});
-  if (graph.type(windows).dtype == DType::kI16) {  // as a dot of i16, sums are i32
+  if (SizeOf(graph.type(windows).dtype) < 4 && IsInteger(graph.type(windows).dtype)) {  // sums are i32, as a dot's
     windows = f.Apply(OpKind::kCast, {windows}, {{"dtype", DType::kI32}});
     factors = f.Apply(OpKind::kCast, {factors}, {{"dtype", DType::kI32}});
   }

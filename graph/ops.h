@@ -55,7 +55,7 @@ enum class DTypeRule : uint8_t {
   kGather,     // T, i32 or i64 -> T
   kScatter,    // T, i32 or i64, T -> T; bool only without a combiner
   kBitcast,    // the `dtype` attribute, of operand 0's element size
-  kDot,        // T, T -> T for floats and for integers of 32 or 64 bits; i16, i16 -> i32
+  kDot,        // T, T -> T for floats and for integers of 32 or 64 bits; i16, i16 -> i32; u8, i8 -> i32
   kDimSize,    // i64; result the same
   kRegion,
   kStated,

@@ -98,8 +98,12 @@ absl::StatusOr<DType> InferDType(const Application& op) {
   } else if (op.info.dtype == DTypeRule::kFloat) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsFloat(dtype), "f16, bf16, f32 or f64"));
   } else if (op.info.dtype == DTypeRule::kDot) {
+    if (dtype == DType::kU8) {
+      TAILOR_RETURN_IF_ERROR(CheckType(op, 1, op.operand(1).dtype == DType::kI8, "i8, as the lhs is u8"));
+      return DType::kI32;
+    }
     const bool summable = IsFloat(dtype) || dtype == DType::kI16 || (IsInteger(dtype) && SizeOf(dtype) >= 4);
-    TAILOR_RETURN_IF_ERROR(CheckType(op, 0, summable, "a float, i16 or an integer of 32 or 64 bits"));
+    TAILOR_RETURN_IF_ERROR(CheckType(op, 0, summable, "a float, i16, u8 or an integer of 32 or 64 bits"));
   } else if (op.info.dtype == DTypeRule::kInteger) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsInteger(dtype), "an integer"));
   } else if (op.info.dtype == DTypeRule::kLogic) {

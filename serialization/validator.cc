@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "codegen/contract/panels.h"
 #include "serialization/utf8.h"
 
 namespace tailor {
@@ -254,14 +255,15 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   const auto& dims = constant.dims;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return false;
   std::vector<uint64_t> dim_sizes(dims.begin(), dims.end());
-  const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
+  const bool words = constant.layout == ConstantLayout::kWordPanels16;
   const bool winograd = constant.layout == ConstantLayout::kWinogradPanels16;
-  if (pairs || winograd || constant.layout == ConstantLayout::kPanels16) {
-    if (dim_sizes.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
+  if (words || winograd || constant.layout == ConstantLayout::kPanels16) {
+    if (dim_sizes.size() < 2 || (words && PanelLayout(constant.dtype) != constant.layout)) return false;
     constexpr uint64_t kWindow = 9, kPoints = 16;
     uint64_t& rows = dim_sizes[dim_sizes.size() - 2];
     if (winograd && (constant.dtype != DType::kF32 || rows % kWindow != 0)) return false;
-    rows = winograd ? rows / kWindow : rows + (pairs ? rows % 2 : 0);
+    const uint64_t steps = StepsTogether(constant.layout, constant.dtype);
+    rows = winograd ? rows / kWindow : rows + (steps - rows % steps) % steps;
     if (winograd) dim_sizes.insert(dim_sizes.begin(), kPoints);
     dim_sizes.back() = dim_sizes.back() / 16 + (dim_sizes.back() % 16 != 0);
     dim_sizes.push_back(16);

@@ -23,6 +23,7 @@ struct Tensor::State {
   Narrow narrow = Narrow::kNone;
   std::shared_ptr<const Sources> sources;
   Tensor repeated;
+  std::shared_ptr<const QuantizedSource> quantized;
 };
 
 namespace {
@@ -90,6 +91,13 @@ Tensor Tensor::WithSources(const Sources& sources) const {
 }
 
 Tensor Tensor::repeated() const { return state().repeated; }
+const QuantizedSource* Tensor::quantized() const { return state().quantized.get(); }
+
+Tensor Tensor::WithQuantized(QuantizedSource source) const {
+  Tensor out(std::make_shared<State>(state()));
+  out.state_->quantized = std::make_shared<const QuantizedSource>(std::move(source));
+  return out;
+}
 
 Tensor Tensor::WithRepeated(const Tensor& operand) const {
   Tensor out(std::make_shared<State>(state()));

@@ -29,6 +29,8 @@ struct Quotient {
 // Names of the model's inputs that a tensor's elements depend on.
 using Sources = std::set<std::string>;
 
+struct QuantizedSource;
+
 // A cheap handle; copies are the same tensor. Belongs to one Builder, which outlives it.
 class Tensor {
  public:
@@ -57,6 +59,8 @@ class Tensor {
   const Sources& sources() const;
   // The operand, if Broadcast appended the tensor; else absent.
   Tensor repeated() const;
+  // What the tensor is as a quantized one; null if that is not known.
+  const QuantizedSource* quantized() const;
   // Names the node that computes the tensor, for messages and traces, unless it has a name.
   void SetName(const std::string& name) const;
 
@@ -65,6 +69,7 @@ class Tensor {
   Tensor With(const Quotient& quotient) const;
   Tensor WithSources(const Sources& sources) const;
   Tensor WithRepeated(const Tensor& operand) const;
+  Tensor WithQuantized(QuantizedSource source) const;
 
  private:
   friend class Builder;
@@ -72,6 +77,13 @@ class Tensor {
   explicit Tensor(std::shared_ptr<State> state) : state_(std::move(state)) {}
   State& state() const;  // fails if absent
   std::shared_ptr<State> state_;
+};
+
+// (numbers - zero) * scale. A scale and a zero point of rank 1 run along `axis`; others have one element.
+struct QuantizedSource {
+  Tensor numbers, scale;
+  Tensor zero;  // may be absent
+  int axis = 0;
 };
 
 // A known element: a dim; or `value`, a computed integer of rank 0.

@@ -173,7 +173,7 @@ void CheckChannels(const Node& node, const Tensor& x, const Tensor& weight, int6
 }
 
 Tensor Convolution(const Node& node, const Tensor& x, const Tensor& weight, int64_t groups, const Tensor& bias,
-                   const WindowOptions& options) {
+                   const WindowOptions& options, const Tensor& fill) {
   if (weight.rank() != x.rank()) {
     Fail("the weight has rank " + std::to_string(weight.rank()) + ", the input " + std::to_string(x.rank()));
   }
@@ -188,6 +188,10 @@ Tensor Convolution(const Node& node, const Tensor& x, const Tensor& weight, int6
   window.DemandFit();
   const bool depthwise = groups > 1 && weight.dim(1).is(1) && weight.dim(0).is(groups);
   if (depthwise && IsHalf(x.dtype())) return DepthwiseThroughF32(window, x, weight, bias);
+  if (fill) {
+    const Shape none(sizes.size(), 0);
+    return Conv(window.Pad(x, fill), weight, bias, groups, window.strides(), window.dilations(), none, none);
+  }
   return Conv(x, weight, bias, groups, window.strides(), window.dilations(), window.low(), window.high());
 }
 

@@ -65,9 +65,10 @@ class Window {
 };
 
 // x [N, C, D...] with weight [M, C / groups, K...] and bias [M], which may be absent: [N, M, positions...]. Windows
-// move as the node's attributes say, or as `options` do.
+// move as the node's attributes say, or as `options` do. The padding is zeros, or `fill`, a scalar of x's dtype.
 frontend::Tensor Convolution(const Node& node, const frontend::Tensor& x, const frontend::Tensor& weight,
-                             int64_t groups, const frontend::Tensor& bias, const WindowOptions& options);
+                             int64_t groups, const frontend::Tensor& bias, const WindowOptions& options,
+                             const frontend::Tensor& fill = frontend::Tensor());
 frontend::Tensor Convolution(const Node& node, const frontend::Tensor& x, const frontend::Tensor& weight,
                              int64_t groups, const frontend::Tensor& bias);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "bindings/onnx/matmul.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
+#include "bindings/onnx/quantization.h"
 
 namespace tailor::onnx {
 
@@ -33,11 +35,15 @@ Tensor BatchedMatmul(const Tensor& lhs, const Tensor& rhs) {
 
 namespace {
 
-Tensors MatMul(const Node& node) { return {BatchedMatmul(node[0], node[1])}; }
+Tensors MatMul(const Node& node) {
+  if (const auto product = QuantizedProduct(node[0], node[1])) return {*product};
+  return {BatchedMatmul(node[0], node[1])};
+}
 
 Tensors Gemm(const Node& node) {
   const double alpha = node.Float("alpha"), beta = node.Float("beta");
-  const Tensor product = Dot(node[0], node[1], node.Flag("transA"), node.Flag("transB"));
+  const auto quantized = node.Flag("transA") ? std::nullopt : QuantizedProduct(node[0], node[1], node.Flag("transB"));
+  const Tensor product = quantized ? *quantized : Dot(node[0], node[1], node.Flag("transA"), node.Flag("transB"));
   const Tensor out = alpha == 1.0 ? product : product * alpha;
   if (!node[2] || beta == 0.0) return {out};
   return {out + (beta == 1.0 ? node[2] : node[2] * beta)};

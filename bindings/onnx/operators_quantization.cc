@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 using frontend::Array;
 using frontend::Fail;
 using frontend::Narrow;
+using frontend::QuantizedSource;
 using frontend::ReduceOp;
 using frontend::Shape;
 using frontend::Tensor;
@@ -103,9 +105,67 @@ DType FactorType(const Tensor& a, const Tensor& b) {
   return SizeOf(a.dtype()) == 1 && SizeOf(b.dtype()) == 1 ? DType::kI16 : DType::kI32;
 }
 
+// (x - zero) times weights as u8 by i8: weights without their zero point, and what is left of x, whose zero point is
+// subtracted from the sums.
+struct ByteFactors {
+  Tensor x, weights;
+  Tensor zero;  // i32, spread over x; may be absent
+};
+
+// nullopt: the weights are not constant or exceed i8.
+std::optional<ByteFactors> ByteFactorsOf(const Tensor& x, const Tensor& zero, int behind, const Tensor& weights,
+                                         const Tensor& weight_zero, int behind_weight) {
+  if (SizeOf(x.dtype()) != 1 || SizeOf(weights.dtype()) != 1) return std::nullopt;
+  const Tensor shifted = Shifted(weights, weight_zero, behind_weight, DType::kI16);
+  const Array* numbers = shifted.array();
+  if (numbers == nullptr) return std::nullopt;
+  const auto* first = numbers->as<int16_t>();
+  const auto fits = [](int16_t number) { return number >= INT8_MIN && number <= INT8_MAX; };
+  if (!std::all_of(first, first + numbers->size(), fits)) return std::nullopt;
+  ByteFactors factors{x, Cast(shifted, DType::kI8), zero ? Cast(Spread(zero, behind), DType::kI32) : Tensor()};
+  if (x.dtype() == DType::kU8) return factors;
+  constexpr int64_t kOffset = 128;  // from i8 to u8
+  factors.x = Cast(Cast(x, DType::kI16) + kOffset, DType::kU8);
+  factors.zero = zero ? factors.zero + kOffset : x.builder().Constant(Array::Integer(DType::kI32, kOffset));
+  return factors;
+}
+
 }  // namespace
 
+namespace {
+
+// Requires matrices.
+Tensor ProductOf(const ByteFactors& factors) {
+  const Tensor product = Dot(factors.x, factors.weights);
+  if (!factors.zero) return product;
+  const std::vector<int64_t> rows = {factors.weights.rank() - 2};
+  return product - factors.zero * Reduce(ReduceOp::kSum, Cast(factors.weights, DType::kI32), rows, true);
+}
+
+bool IsOne(const Tensor& part) { return !part || part.rank() == 0 || (part.rank() == 1 && part.dim(0).is(1)); }
+
+}  // namespace
+
+std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, bool transpose_rhs) {
+  const QuantizedSource *a = lhs.quantized(), *b = rhs.quantized();
+  if (a == nullptr || b == nullptr || lhs.dtype() != DType::kF32 || rhs.dtype() != DType::kF32) return std::nullopt;
+  if (lhs.rank() < 2 || rhs.rank() < 2 || !IsOne(a->scale) || !IsOne(a->zero)) return std::nullopt;
+  const auto along_columns = [&](const Tensor& part) {
+    return IsOne(part) || (part.rank() == 1 && b->axis == (transpose_rhs ? rhs.rank() - 2 : rhs.rank() - 1));
+  };
+  if (!along_columns(b->scale) || !along_columns(b->zero)) return std::nullopt;
+  const Tensor numbers = transpose_rhs ? Transpose(b->numbers, {1, 0}) : b->numbers;
+  const Tensor zero = a->zero ? Reshape(a->zero, {}) : Tensor();
+  const auto factors = ByteFactorsOf(a->numbers, zero, 0, numbers, b->zero, 0);
+  if (!factors) return std::nullopt;
+  const Tensor scale = Reshape(Cast(a->scale, DType::kF32), {}) * Cast(Spread(b->scale, 0), DType::kF32);
+  return Cast(ProductOf(*factors), DType::kF32) * scale;
+}
+
 Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
+  if (a.rank() >= 2 && b.rank() >= 2) {
+    if (const auto factors = ByteFactorsOf(a, a_zero, 1, b, b_zero, 0)) return ProductOf(*factors);
+  }
   const DType dtype = FactorType(a, b);
   return BatchedMatmul(Shifted(a, a_zero, 1, dtype), Shifted(b, b_zero, 0, dtype));
 }
@@ -148,7 +208,10 @@ Tensors DequantizeLinear(const Node& node) {
   Tensor shifted = Cast(Decode(x), numbers);
   if (zero) shifted = shifted - Cast(PerAxis(node, x, Decode(zero)), numbers);
   const Tensor out = Cast(shifted, DType::kF32) * Cast(PerAxis(node, x, scale), DType::kF32);
-  return {Cast(out, node.Int("output_dtype", 0) == 0 ? scale.dtype() : node.TypeOf("output_dtype"))};
+  const Tensor real = Cast(out, node.Int("output_dtype", 0) == 0 ? scale.dtype() : node.TypeOf("output_dtype"));
+  if (x.narrow() != Narrow::kNone || node.Int("block_size", 0) != 0 || scale.rank() > 1) return {real};
+  const int axis = IsOne(scale) ? 0 : static_cast<int>(node.Axis(node.Int("axis", 1), x.rank()));
+  return {real.WithQuantized({.numbers = x, .scale = scale, .zero = zero, .axis = axis})};
 }
 
 Tensors DynamicQuantizeLinear(const Node& node) {
@@ -173,9 +236,24 @@ Tensors QLinearMatMul(const Node& node) {
 
 Tensor IntegerConvolution(const Node& node, const Tensor& x, const Tensor& x_zero, const Tensor& weight,
                           const Tensor& weight_zero) {
+  const int64_t groups = node.Int("group");
+  const bool depthwise = groups > 1 && weight.rank() > 1 && weight.dim(1).is(1);
+  if (IsOne(x_zero) && !depthwise && weight.rank() == x.rank()) {
+    if (const auto factors = ByteFactorsOf(x, x_zero, 0, weight, weight_zero, weight.rank() - 1)) {
+      const Tensor zero = factors->zero ? Reshape(factors->zero, {}) : Tensor();
+      const Tensor fill = zero ? Cast(zero, DType::kU8) : Tensor();
+      const Tensor sums =
+          Convolution(node, factors->x, factors->weights, groups, Tensor(), WindowOptionsOf(node), fill);
+      if (!zero) return sums;
+      std::vector<int64_t> window(static_cast<size_t>(weight.rank() - 1));
+      std::iota(window.begin(), window.end(), 1);
+      const Tensor weights = Reduce(ReduceOp::kSum, Cast(factors->weights, DType::kI32), window);
+      return sums - zero * PerChannel(weights, x.rank());
+    }
+  }
   const DType dtype = FactorType(x, weight);
   const Tensor shifted = Shifted(weight, weight_zero, weight.rank() - 1, dtype);
-  return Convolution(node, Shifted(x, x_zero, 0, dtype), shifted, node.Int("group"), Tensor());
+  return Convolution(node, Shifted(x, x_zero, 0, dtype), shifted, groups, Tensor());
 }
 
 Tensors ConvInteger(const Node& node) { return {IntegerConvolution(node, node[0], node[2], node[1], node[3])}; }

@@ -2,6 +2,8 @@
 #ifndef TAILOR_BINDINGS_ONNX_QUANTIZATION_H_
 #define TAILOR_BINDINGS_ONNX_QUANTIZATION_H_
 
+#include <optional>
+
 #include "bindings/frontend/tensor.h"
 
 namespace tailor::onnx {
@@ -25,6 +27,12 @@ frontend::Tensor Shifted(const frontend::Tensor& x, const frontend::Tensor& zero
 // (a - a_zero) x (b - b_zero) in i32. Rows of a and columns of b may have their own zero points.
 frontend::Tensor IntegerProduct(const frontend::Tensor& a, const frontend::Tensor& a_zero, const frontend::Tensor& b,
                                 const frontend::Tensor& b_zero);
+
+// lhs x rhs of dequantized tensors, computed by their integers: u8 by i8, whose sums are exact before they are scaled.
+// nullopt unless lhs has one scale and zero point, rhs is constant, with one or one for each column, and fits i8.
+// transpose_rhs: rhs is [N, K].
+std::optional<frontend::Tensor> QuantizedProduct(const frontend::Tensor& lhs, const frontend::Tensor& rhs,
+                                                 bool transpose_rhs = false);
 
 }  // namespace tailor::onnx
 

@@ -17,9 +17,18 @@ constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1)
 // The layout in which artifacts hold an rhs of `dtype`, and in which CPUs read it. GPUs read kPanels16, for 16-bit
 // floats with the halves of some rows swapped (HasXorSwizzle).
 constexpr ConstantLayout PanelLayout(DType dtype) {
-  const bool pairs = dtype == DType::kBF16 || dtype == DType::kI16;
-  return pairs ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
+  const bool words = dtype == DType::kBF16 || dtype == DType::kI16 || dtype == DType::kI8;
+  return words ? ConstantLayout::kWordPanels16 : ConstantLayout::kPanels16;
 }
+
+// The steps of K in a word of kWordPanels16.
+constexpr int StepsPerWord(DType dtype) { return 4 / SizeOf(dtype); }
+// The steps of K that panels of `dtype` and `layout` hold beside each other.
+constexpr int StepsTogether(ConstantLayout layout, DType dtype) {
+  return layout == ConstantLayout::kWordPanels16 ? StepsPerWord(dtype) : 1;
+}
+// `depth` steps rounded up to whole words of `steps`.
+constexpr int64_t WholeWords(int64_t depth, int steps) { return (depth + steps - 1) / steps * steps; }
 
 // Winograd's algorithm (codegen/cpu/conv/winograd.h): each 3 x 3 weight becomes 16 points (kWinogradPanels16).
 inline constexpr int kWinogradWindow = 3;

@@ -39,18 +39,20 @@ void PackPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* o
   }
 }
 
-void PackPairPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
-  constexpr int kBytes = 2;
-  assert(s.element_bytes == kBytes);
+// Elements of kBytes, as many in each word as make 4 bytes.
+template <int kBytes>
+void PackWordPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
+  constexpr int kSteps = 4 / kBytes;
+  assert(s.element_bytes == kBytes && s.word_rows == kSteps);
   const std::byte* from = s.data + matrix * s.rows * s.columns * kBytes;
   const int64_t first = panel * kPanelColumns;
   const int64_t width = std::min<int64_t>(kPanelColumns, s.columns - first);
   std::memset(out, 0, s.panel_bytes());
   for (int64_t row = 0; row < s.rows; ++row) {
-    std::byte* to = out + (row / 2 * kPanelColumns * 2 + row % 2) * kBytes;
+    std::byte* to = out + (row / kSteps * kPanelColumns * kSteps + row % kSteps) * kBytes;
     for (int64_t c = 0; c < width; ++c) {
       const int64_t element = s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c;
-      std::memcpy(to + c * 2 * kBytes, from + element * kBytes, kBytes);
+      std::memcpy(to + c * kSteps * kBytes, from + element * kBytes, kBytes);
     }
   }
 }
@@ -101,7 +103,7 @@ ProgramConstant Describe(const lower::LoweredProgram::Constant& constant, size_t
 
 PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
   PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
-  source.pairs = constant.layout == ConstantLayout::kPairPanels16;
+  source.word_rows = StepsTogether(constant.layout, constant.dtype);
   source.winograd = constant.layout == ConstantLayout::kWinogradPanels16;
   assert(constant.dims.size() >= 2);
   const size_t rank = constant.dims.size();
@@ -133,8 +135,11 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
   for (int64_t i = begin; i < end; ++i) {
     const int64_t matrix = i / source.panels(), panel = i % source.panels();
     std::byte* to = out + i * source.panel_bytes();
-    if (source.pairs || source.winograd) {
-      (source.pairs ? PackPairPanel : PackWinogradPanel)(source, matrix, panel, to);
+    if (source.word_rows > 1 || source.winograd) {
+      const auto pack = source.winograd         ? PackWinogradPanel
+                        : source.word_rows == 2 ? PackWordPanel<2>
+                                                : PackWordPanel<1>;
+      pack(source, matrix, panel, to);
       continue;
     }
     switch (source.element_bytes) {

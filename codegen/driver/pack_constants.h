@@ -21,18 +21,18 @@ struct PanelSource {
   int64_t batch, rows, columns;
   int element_bytes;
   bool transposed;
-  bool pairs = false;     // pairs of rows are interleaved (kPairPanels16); elements of 2 bytes
+  int word_rows = 1;      // that are interleaved in words of 4 bytes (kWordPanels16); 1: none
   bool winograd = false;  // nine f32 rows become 16 points (kWinogradPanels16)
   int64_t matrices() const { return winograd ? batch * int64_t{kWinogradPoints} : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
   int64_t panel_rows() const {
-    return winograd ? rows / (int64_t{kWinogradWindow} * kWinogradWindow) : pairs ? rows + rows % 2 : rows;
+    return winograd ? rows / (int64_t{kWinogradWindow} * kWinogradWindow) : WholeWords(rows, word_rows);
   }
   int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };
 
-// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][ceil(rows / 2)][16][2], numbered
-// over all matrices. Zero-pads the last columns and rows.
+// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][panel_rows / word_rows][16]
+// [word_rows], numbered over all matrices. Zero-pads the last columns and rows.
 void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
 
 struct PackedConstants {

@@ -9,11 +9,11 @@ namespace tailor {
 struct EmitTarget {
   bool fma = true;  // llvm.fma is one instruction; else polynomials use mul + add
   BF16Matmuls bf16_matmuls = BF16Matmuls::kConverted;
-  bool i16_dot_products = false;  // TargetTraits::i16_dot_products
-  bool avx2 = false;              // and FMA; what codegen/math/registers.h emits
-  bool avx512 = false;            // F and DQ: what codegen/math/avx512.h emits
+  IntegerMatmuls integer_matmuls = IntegerMatmuls::kPairs;
+  bool avx2 = false;    // and FMA; what codegen/math/registers.h emits
+  bool avx512 = false;  // F and DQ: what codegen/math/avx512.h emits
   static EmitTarget Of(const TargetTraits& traits) {
-    return {traits.fused_multiply_add, traits.bf16_matmuls, traits.i16_dot_products, traits.vector_bytes >= 32,
+    return {traits.fused_multiply_add, traits.bf16_matmuls, traits.integer_matmuls, traits.vector_bytes >= 32,
             traits.vector_bytes == 64};
   }
 };

@@ -76,9 +76,13 @@ bool Lists(const CpuTarget& target, const char* feature) {
 
 // Sets the traits of features beyond those of the level. bf16 matmuls need AVX-512 registers.
 void SetTraitsOfFeatures(CpuTarget& target) {
-  target.traits.i16_dot_products = Lists(target, target.traits.vector_bytes == 64 ? "avx512vnni" : "avxvnni");
+  const bool dot_products = Lists(target, target.traits.vector_bytes == 64 ? "avx512vnni" : "avxvnni");
+  if (dot_products) target.traits.integer_matmuls = IntegerMatmuls::kDotProducts;
   if (target.level != "x86-64-v4") return;
   if (Lists(target, "avx512bf16")) target.traits.bf16_matmuls = BF16Matmuls::kPairs;
+  if (dot_products && Lists(target, "amx-int8") && Lists(target, "amx-tile")) {
+    target.traits.integer_matmuls = IntegerMatmuls::kTiles;
+  }
   if (Lists(target, "amx-bf16") && Lists(target, "amx-tile")) target.traits.bf16_matmuls = BF16Matmuls::kTiles;
 }
 
@@ -112,6 +116,7 @@ const std::vector<CpuTarget>& CpuLevels() {
   static const auto& levels = *new std::vector<CpuTarget>([] {
     std::vector<CpuTarget> all = PlainLevels();
     all.push_back(*FindCpuTarget("x86-64-v4+avx512vnni"));
+    all.push_back(*FindCpuTarget("x86-64-v4+avx512vnni+amx-tile+amx-int8"));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16"));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16+amx-tile+amx-bf16"));
     return all;
@@ -136,8 +141,10 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Cpu
   if (backend == nullptr) return absl::InternalError("LLVM has no x86-64 back end");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  const std::string features = absl::StrJoin(
+  std::string features = absl::StrJoin(
       target.features, ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
+  // Else LLVM splits a dot product of i16 into a multiplication and an addition, for its latency.
+  absl::StrAppend(&features, ",+fast-dpwssd");
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       kTriple, target.level, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
   if (machine == nullptr) return absl::InternalError(absl::StrCat("no target machine for ", target.name));

@@ -526,18 +526,19 @@ class GroupLowering {
     return Finish(copy);
   }
 
-  // The packing kernel: [batch..., K, N] -> [copies..., batch..., ceil(N/16), K, 16], zero-padded. With pairs along K:
-  // [copies..., batch..., ceil(N/16), ceil(K/2), 16] of words of two elements, the first in the low half. On devices,
+  // The packing kernel: [batch..., K, N] -> [copies..., batch..., ceil(N/16), K, 16], zero-padded. With words of s
+  // steps of K: [copies..., batch..., ceil(N/16), ceil(K/s), 16] of words, the first step in the low bits. On devices,
   // halves of rows are swapped (HasXorSwizzle).
   LoweredKernel PackKernel(Value rhs, const Shape& copies, const Shape& batch, const DimExpr& depth,
                            const DimExpr& columns, bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
-    const bool pairs = PanelsOf(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
-    const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
+    const DType dtype = graph_.type(rhs).dtype;
+    const int steps = StepsTogether(PanelsOf(dtype), dtype);
+    const DType stored = steps > 1 ? DType::kU32 : dtype;
     Shape physical = copies;
     physical.insert(physical.end(), batch.begin(), batch.end());
     physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
-    physical.push_back(pairs ? DimExpr::CeilDiv(depth, 2) : depth);
+    physical.push_back(DimExpr::CeilDiv(depth, steps));
     physical.push_back(kPanelColumns);
     Index all;
     for (const DimExpr& dim_size : physical) {
@@ -569,13 +570,16 @@ class GroupLowering {
       }
       return ZeroOutside(pack, pack.At(rhs, source, inside), inside);
     };
-    ExprId value;
-    if (pairs) {
-      const ExprId even = pack.IndexOp(ExprKind::kIndexMul, all[b + 1], pack.Dim(2));
-      const ExprId odd = pack.IndexOp(ExprKind::kIndexAdd, even, pack.Dim(1));
-      value = Pair(pack, element(even, true), element(odd, facts_.ProvablyDivisible(depth, 2)));
-    } else {
-      value = element(all[b + 1], true);
+    const ExprId first = pack.IndexOp(ExprKind::kIndexMul, all[b + 1], pack.Dim(steps));
+    ExprId value = element(first, true);
+    if (steps > 1) value = Bits(pack, value);
+    const bool whole = facts_.ProvablyDivisible(depth, steps);
+    for (int step = 1; step < steps; ++step) {
+      const ExprId at = pack.IndexOp(ExprKind::kIndexAdd, first, pack.Dim(step));
+      const ExprId shift = pack.plan.Add(
+          {.kind = ExprKind::kLiteral, .dtype = DType::kU32, .bits = static_cast<uint64_t>(32 / steps * step)});
+      const ExprId upper = pack.Op(OpKind::kShiftLeft, DType::kU32, {Bits(pack, element(at, whole)), shift});
+      value = pack.Op(OpKind::kOr, DType::kU32, {value, upper});
     }
     const int buffer =
         pack.AddBuffer(BufferKind::kOutput, stored, physical, {.packed = 0, .dtype = stored, .shape = physical});
@@ -592,15 +596,10 @@ class GroupLowering {
     return values.Op(OpKind::kSelect, dtype, {inside, value, zero});
   }
 
-  // The 32-bit word of two 16-bit elements.
-  static ExprId Pair(ValueLowering& values, ExprId low, ExprId high) {
-    const auto word = [&](ExprId element) {
-      const ExprId bits = values.Op(OpKind::kBitcast, DType::kU16, {element});
-      return values.Op(OpKind::kCast, DType::kU32, {bits});
-    };
-    const ExprId shift = values.plan.Add({.kind = ExprKind::kLiteral, .dtype = DType::kU32, .bits = 16});
-    const ExprId upper = values.Op(OpKind::kShiftLeft, DType::kU32, {word(high), shift});
-    return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
+  // The bits of an element of 8 or 16 bits, as the low ones of a word.
+  static ExprId Bits(ValueLowering& values, ExprId element) {
+    const DType bits = SizeOf(values.plan.exprs[element].dtype) == 1 ? DType::kU8 : DType::kU16;
+    return values.Op(OpKind::kCast, DType::kU32, {values.Op(OpKind::kBitcast, bits, {element})});
   }
 
   ConstantLayout PanelsOf(DType dtype) const { return options_.pairs ? PanelLayout(dtype) : ConstantLayout::kPanels16; }

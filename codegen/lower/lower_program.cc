@@ -387,7 +387,7 @@ class ProgramLowering {
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
     const Node& node = graph_.node(operand.value.node);
     // Artifacts have one panel layout per dtype; a device that needs another converts it.
-    const bool panels = operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kPairPanels16;
+    const bool panels = operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kWordPanels16;
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
                                       graph_.constant_data(operand.value.node),
                                       panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose};

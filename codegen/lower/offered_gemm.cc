@@ -54,8 +54,8 @@ bool SetRhs(const Graph& graph, const FusionGroup& group, const std::vector<Lowe
   for (const LoweredKernel::Operand& operand : kernels[0].operands) {
     if (operand.layout == ConstantLayout::kRowMajor || operand.layout == ConstantLayout::kWinogradPanels16) continue;
     if (operand.value != rhs && graph.type(operand.value).rank() != 2) return false;
-    const bool pairs = operand.layout == ConstantLayout::kPairPanels16;
-    const DimExpr rows = pairs ? 2 * DimExpr::CeilDiv(gemm.k, 2) : gemm.k;
+    const int steps = StepsTogether(operand.layout, operand.dtype);
+    const DimExpr rows = steps * DimExpr::CeilDiv(gemm.k, steps);
     gemm.rhs = operand;
     gemm.rhs_strides[0] = kPanelColumns * DimExpr::CeilDiv(gemm.n, kPanelColumns) * rows;
     gemm.rhs_strides[1] = gemm.rhs_strides[2] = DimExpr(0);

@@ -195,7 +195,7 @@ struct ChainLink {
 };
 
 // The dtype of a kOp expression by the op table and its operands; kInvalid if an attribute sets it. A product of f16 or
-// bf16 may also be f32, one of i16 also i32: it is then exact, as those that a matmul sums.
+// bf16 may also be f32, one of i16, or of u8 and i8, also i32: it is then exact, as those that a matmul sums.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
 // Whether `statement` is a scan.

@@ -165,7 +165,7 @@ class TextWriter {
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "staging"};
-      constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16", " winograd_panels16"};
+      constexpr const char* kLayouts[] = {"", " panels16", " word_panels16", " winograd_panels16"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;
       for (const DimSize& dim_size : buffer.dims) dims.push_back(DimSizeText(dim_size));

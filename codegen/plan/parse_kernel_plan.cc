@@ -137,7 +137,7 @@ class PlanParser {
 
   absl::Status ParseBuffers() {
     constexpr absl::string_view kKinds[] = {"in ", "out ", "row ", "local ", "block ", "staging "};
-    constexpr absl::string_view kLayouts[] = {"panels16", "pair_panels16", "winograd_panels16"};
+    constexpr absl::string_view kLayouts[] = {"panels16", "word_panels16", "winograd_panels16"};
     while (true) {
       const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                       [&](absl::string_view name) { return reader_.TakeIf(name); });

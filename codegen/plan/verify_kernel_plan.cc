@@ -116,7 +116,7 @@ class PlanVerifier {
       if (buffer.layout != ConstantLayout::kRowMajor && (!IsBound(buffer) || buffer.dims.size() < 2)) {
         return Wrong(name, "panels are matrices in memory");
       }
-      if ((buffer.layout == ConstantLayout::kPairPanels16 && PanelLayout(buffer.dtype) != buffer.layout) ||
+      if ((buffer.layout == ConstantLayout::kWordPanels16 && PanelLayout(buffer.dtype) != buffer.layout) ||
           (buffer.layout == ConstantLayout::kWinogradPanels16 && buffer.dtype != DType::kF32)) {
         return Wrong(name, "its dtype has no such panels");
       }
@@ -219,7 +219,9 @@ class PlanVerifier {
     const OpInfo& op = InfoOf(e.op);
     if (op.fusion != FusionClass::kElementwise || e.args.empty()) return Wrong(name, "its op is not elementwise");
     const DType first = plan_.exprs[e.args[0]].dtype;
-    for (size_t i = 1; i < e.args.size(); ++i) {
+    const bool multiplies_bytes =
+        e.op == OpKind::kMul && first == DType::kU8 && e.args.size() == 2 && plan_.exprs[e.args[1]].dtype == DType::kI8;
+    for (size_t i = 1; i < e.args.size() && !multiplies_bytes; ++i) {
       const DType expected = op.dtype == DTypeRule::kSelect ? plan_.exprs[e.args[1]].dtype : first;
       if (plan_.exprs[e.args[i]].dtype != expected) return Wrong(name, "its operands have different dtypes");
     }
@@ -230,9 +232,9 @@ class PlanVerifier {
     if (op.dtype == DTypeRule::kNumeric && first == DType::kBool) return Wrong(name, "its operands are bool");
     if (op.dtype == DTypeRule::kBitcast && SizeOf(first) != SizeOf(e.dtype)) return Wrong(name, "its size changes");
     const DType implied = ImpliedType(plan_, e);
-    const bool widens = e.op == OpKind::kMul &&
-                        ((e.dtype == DType::kF32 && IsFloat(first) && SizeOf(first) < SizeOf(e.dtype)) ||
-                         (e.dtype == DType::kI32 && first == DType::kI16));
+    const bool widens =
+        e.op == OpKind::kMul && ((e.dtype == DType::kF32 && IsFloat(first) && SizeOf(first) < SizeOf(e.dtype)) ||
+                                 (e.dtype == DType::kI32 && (first == DType::kI16 || multiplies_bytes)));
     if (implied != DType::kInvalid && implied != e.dtype && !widens)
       return Wrong(name, "its dtype is not the result dtype of its op");
     return absl::OkStatus();

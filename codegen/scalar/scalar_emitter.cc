@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdlib>
 
+#include "codegen/contract/panels.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/math/functions.h"
 #include "codegen/plan/idioms/idioms.h"
@@ -321,9 +322,11 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   for (ExprId index : indices) varies = varies || VariesByLane(index);
   auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
   auto at = [&](size_t d) { return value(Emit(indices[d])); };
-  const bool pairs = buffer.layout == ConstantLayout::kPairPanels16;
+  const int steps = StepsTogether(buffer.layout, buffer.dtype);
   llvm::Value* k_dim_size = frame_.DimSizeValue(b_, buffer.dims[rank - 2]);
-  if (pairs) k_dim_size = b_.CreateAnd(b_.CreateAdd(k_dim_size, b_.getInt64(1)), ~uint64_t{1}, "pair.rows");
+  if (steps > 1) {
+    k_dim_size = b_.CreateAnd(b_.CreateAdd(k_dim_size, b_.getInt64(steps - 1)), -int64_t{steps}, "word.rows");
+  }
   llvm::Value* panels =
       b_.CreateLShr(b_.CreateAdd(frame_.DimSizeValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
   llvm::Value* batch = value(b_.getInt64(0));
@@ -334,9 +337,9 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   llvm::Value* panel = b_.CreateAdd(b_.CreateMul(batch, value(panels)), b_.CreateLShr(n, 4), "panel");
   llvm::Value* k = at(rank - 2);
   llvm::Value* column = b_.CreateAnd(n, 15, "panel.column");
-  if (pairs) {
-    column = b_.CreateOr(b_.CreateShl(column, 1), b_.CreateAnd(k, 1), "pair.element");
-    k = b_.CreateAnd(k, ~uint64_t{1}, "pair");
+  if (steps > 1) {
+    column = b_.CreateOr(b_.CreateShl(column, steps == 2 ? 1 : 2), b_.CreateAnd(k, steps - 1), "word.element");
+    k = b_.CreateAnd(k, -int64_t{steps}, "word");
   }
   llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_dim_size)), k, "panel.row");
   llvm::Value* offset = b_.CreateAdd(b_.CreateShl(row, 4), column, "offset");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/contract/panels.h"
+
 namespace tailor {
 namespace {
 
@@ -10,36 +12,36 @@ constexpr size_t kColumns = 16, kHalf = kColumns / 2;
 
 bool IsSwizzledRow(size_t k) { return k / 4 % 2 == 1; }
 
-// Stores row k of a panel, `row`, with its halves swapped if the swizzle of `dtype` requires it.
-void Store(DType dtype, const uint16_t* row, size_t k, std::byte* to) {
-  const size_t first = HasXorSwizzle(dtype) && IsSwizzledRow(k) ? kHalf : 0;
-  std::memcpy(to, row + first, kHalf * sizeof(uint16_t));
-  std::memcpy(to + kHalf * sizeof(uint16_t), row + (kHalf - first), kHalf * sizeof(uint16_t));
+// Stores row k of a panel, `row` of `bytes` bytes, with its halves swapped if the swizzle of `dtype` requires it.
+void Store(DType dtype, const std::byte* row, size_t bytes, size_t k, std::byte* to) {
+  const size_t half = bytes / 2, first = HasXorSwizzle(dtype) && IsSwizzledRow(k) ? half : 0;
+  std::memcpy(to, row + first, half);
+  std::memcpy(to + half, row + (half - first), half);
 }
 
 }  // namespace
 
 std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made) {
-  constexpr size_t kRow = kColumns * sizeof(uint16_t);
-  const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
-  if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HasXorSwizzle(constant.dtype))) return constant.bytes;
+  const bool words = constant.layout == ConstantLayout::kWordPanels16;
+  if (!words && (constant.layout != ConstantLayout::kPanels16 || !HasXorSwizzle(constant.dtype))) return constant.bytes;
   if (constant.bytes.empty()) return constant.bytes;  // other dims may overflow if one is 0
+  const auto element = static_cast<size_t>(SizeOf(constant.dtype)), row_bytes = kColumns * element;
+  const auto together = static_cast<size_t>(StepsTogether(constant.layout, constant.dtype));
   const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
-  const size_t held = pairs ? (steps + 1) / 2 * 2 : steps,
-               panels = held == 0 ? 0 : constant.bytes.size() / (held * kRow);
-  made->resize(panels * steps * kRow);
+  const size_t held = (steps + together - 1) / together * together,
+               panels = held == 0 ? 0 : constant.bytes.size() / (held * row_bytes);
+  made->resize(panels * steps * row_bytes);
   const std::byte* from = constant.bytes.data();
   std::byte* to = made->data();
-  for (size_t panel = 0; panel < panels; ++panel, from += held * kRow) {
-    for (size_t k = 0; k < steps; ++k, to += kRow) {
-      uint16_t both[2 * kColumns], row[kColumns];
-      if (pairs) {  // [ceil(K/2)][16][2]
-        std::memcpy(both, from + k / 2 * 2 * kRow, sizeof(both));
-        for (size_t column = 0; column < kColumns; ++column) row[column] = both[2 * column + k % 2];
-      } else {
-        std::memcpy(row, from + k * kRow, sizeof(row));
+  std::vector<std::byte> row(row_bytes);
+  for (size_t panel = 0; panel < panels; ++panel, from += held * row_bytes) {
+    for (size_t k = 0; k < steps; ++k, to += row_bytes) {
+      const std::byte* word = from + k / together * together * row_bytes;  // of column 0
+      for (size_t column = 0; column < kColumns; ++column) {
+        const size_t place = column * together + k % together;
+        std::memcpy(row.data() + column * element, word + place * element, element);
       }
-      Store(constant.dtype, row, k, to);
+      Store(constant.dtype, row.data(), row_bytes, k, to);
     }
   }
   return *made;

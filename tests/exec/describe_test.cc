@@ -43,7 +43,7 @@ TEST(Describe, NamesEveryLayout) {
   };
   EXPECT_EQ(described(ConstantLayout::kRowMajor), "row_major");
   EXPECT_EQ(described(ConstantLayout::kPanels16), "panels16");
-  EXPECT_EQ(described(ConstantLayout::kPairPanels16), "pair_panels16");
+  EXPECT_EQ(described(ConstantLayout::kWordPanels16), "word_panels16");
   EXPECT_EQ(described(ConstantLayout::kWinogradPanels16), "winograd_panels16");
 }
 

@@ -1,8 +1,9 @@
-// Matmuls and convolutions of i16, whose sums are i32, against the reference.
+// Matmuls and convolutions of i16, and of u8 by i8, whose sums are i32, against the reference.
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/convolution.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -20,26 +21,30 @@ void ExpectRight(const Graph& graph, const std::string& name) {
   }
 }
 
-// K is odd, even, short or a symbol; the rhs is a constant, an input, or has one column.
-TEST(IntegerMatmuls, OfI16) {
+// K is whole words or not, short or a symbol; the rhs is a constant, an input, or has one column.
+void ExpectMatmulsRight(const char* lhs, const char* rhs) {
   for (const char* graph : {
-           "(%x: i16[B, M, 33]) {\n  %w = constant @w : i16[33, 40]\n  %y = dot %x, %w",
-           "(%x: i16[M, 64]) {\n  %w = constant @w : i16[7, 64]\n  %y = dot %x, %w {transpose_rhs = 1}",
-           "(%x: i16[K, M], %w: i16[K, N]) {\n  %y = dot %x, %w {transpose_lhs = 1}",
-           "(%x: i16[B, M, K], %w: i16[B, N, K]) {\n  %y = dot %x, %w {transpose_rhs = 1}",
-           "(%x: i16[M, K], %w: i16[K, 1]) {\n  %y = dot %x, %w",
-           "(%x: i16[M, 3], %w: i16[3, N]) {\n  %y = dot %x, %w",
-           "(%x: i16[M, 20]) {\n  %w = constant @w : i16[20, 1]\n  %y = dot %x, %w",
+           "(%x: L[B, M, 33]) {\n  %w = constant @w : R[33, 40]\n  %y = dot %x, %w",
+           "(%x: L[M, 192]) {\n  %w = constant @w : R[7, 192]\n  %y = dot %x, %w {transpose_rhs = 1}",
+           "(%x: L[K, M], %w: R[K, N]) {\n  %y = dot %x, %w {transpose_lhs = 1}",
+           "(%x: L[B, M, K], %w: R[B, N, K]) {\n  %y = dot %x, %w {transpose_rhs = 1}",
+           "(%x: L[M, K], %w: R[K, 1]) {\n  %y = dot %x, %w",
+           "(%x: L[M, 3], %w: R[3, N]) {\n  %y = dot %x, %w",
+           "(%x: L[M, 20]) {\n  %w = constant @w : R[20, 1]\n  %y = dot %x, %w",
        }) {
+    const std::string typed = absl::StrReplaceAll(graph, {{"L[", lhs}, {"R[", rhs}});
     const auto parsed =
-        ParseGraph(absl::StrCat("graph @g", graph, "\n  %z = add %y, %y\n  return %y, %z\n}"), SmallNumbers);
+        ParseGraph(absl::StrCat("graph @g", typed, "\n  %z = add %y, %y\n  return %y, %z\n}"), SmallNumbers);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
-    ExpectRight(*parsed, graph);
+    ExpectRight(*parsed, typed);
   }
 }
 
-// Sums of products of the least i16 wrap.
-TEST(IntegerMatmuls, WrapAsTheReference) {
+TEST(IntegerMatmuls, OfI16) { ExpectMatmulsRight("i16[", "i16["); }
+TEST(IntegerMatmuls, OfBytes) { ExpectMatmulsRight("u8[", "i8["); }
+
+// Sums of products of the least i16 wrap, and those of the extremes of bytes are exact.
+TEST(IntegerMatmuls, OfExtremes) {
   const auto graph = ParseGraph(R"(graph @g(%x: i16[M, K], %w: i16[K, N]) {
   %least = constant -32768 : i16[]
   %a = min %x, %least
@@ -49,9 +54,19 @@ TEST(IntegerMatmuls, WrapAsTheReference) {
 })");
   ASSERT_TRUE(graph.ok()) << graph.status();
   ExpectRight(*graph, "the least i16");
+  const auto bytes = ParseGraph(R"(graph @g(%x: u8[M, K], %w: i8[K, N]) {
+  %greatest = constant 255 : u8[]
+  %least = constant -128 : i8[]
+  %a = max %x, %greatest
+  %b = min %w, %least
+  %y = dot %a, %b
+  return %y
+})");
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  ExpectRight(*bytes, "the extremes of bytes");
 }
 
-TEST(IntegerMatmuls, ConvolutionsOfI16) {
+void ExpectConvolutionsRight(const std::string& image, const std::string& weights) {
   struct Form {
     const char* x;
     const char* weights;
@@ -69,8 +84,13 @@ TEST(IntegerMatmuls, ConvolutionsOfI16) {
     ASSERT_TRUE(y.ok()) << y.status();
     EXPECT_EQ(graph.type(*y).dtype, DType::kI32);
     ASSERT_TRUE(graph.AddOutput("y", *y).ok());
-    ExpectRight(graph, form.x);
+    ExpectRight(graph, absl::StrCat(image, " ", form.x));
   }
+}
+
+TEST(IntegerMatmuls, Convolutions) {
+  ExpectConvolutionsRight("i16", "i16");
+  ExpectConvolutionsRight("u8", "i8");
 }
 
 }  // namespace

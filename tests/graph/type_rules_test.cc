@@ -168,8 +168,11 @@ TEST(TypeRules, Dot) {
             "dot: operand \"rhs\" (%w) has size 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
   EXPECT_EQ(TypeOf("%x: u32[2, 2], %w: u32[2, 2]", "dot %x, %w"), "u32[2, 2]");
   EXPECT_EQ(TypeOf("%x: i16[2, 2], %w: i16[2, 2]", "dot %x, %w"), "i32[2, 2]");
+  EXPECT_EQ(TypeOf("%x: u8[2, 2], %w: i8[2, 2]", "dot %x, %w"), "i32[2, 2]");
+  EXPECT_EQ(TypeOf("%x: u8[2, 2], %w: u8[2, 2]", "dot %x, %w"),
+            "dot: operand \"rhs\" (%w) has type u8, needs i8, as the lhs is u8");
   EXPECT_EQ(TypeOf("%x: i8[2, 2], %w: i8[2, 2]", "dot %x, %w"),
-            "dot: operand \"lhs\" (%x) has type i8, needs a float, i16 or an integer of 32 or 64 bits");
+            "dot: operand \"lhs\" (%x) has type i8, needs a float, i16, u8 or an integer of 32 or 64 bits");
 }
 
 TEST(TypeRules, Bitcast) {

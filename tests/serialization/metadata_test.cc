@@ -35,7 +35,7 @@ TEST(Metadata, KeepsEveryField) {
   Program program = SampleProgram();
   program.symbols.push_back({"S", 3, 99, 3, {}});
   program.inputs[0].dims[1] = {-1, -1, "4*S + 1"};
-  program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPairPanels16, {}});
+  program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kWordPanels16, {}});
   program.variants[0].features = {"avx2", "fma"};
   CostProfile& costs = program.variants[0].costs;
   costs.cached_bytes = 1, costs.line_ns = 2, costs.fetch_overlap = 3, costs.chunk_ns = 4, costs.fork_ns = 5,
@@ -70,7 +70,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.constants[1].name, "w");
   EXPECT_EQ(read.constants[1].dtype, DType::kBF16);
   EXPECT_EQ(read.constants[1].dims, (std::vector<int64_t>{2, 5, 7}));
-  EXPECT_EQ(read.constants[1].layout, ConstantLayout::kPairPanels16);
+  EXPECT_EQ(read.constants[1].layout, ConstantLayout::kWordPanels16);
   const Variant &from = program.variants[0], &to = read.variants[0];
   EXPECT_EQ(to.target, from.target);
   EXPECT_EQ(to.features, from.features);

@@ -249,10 +249,12 @@ TEST(Validator, PhysicalBytes) {
   EXPECT_EQ(BytesOf(DType::kF16, {3, 5}, ConstantLayout::kRowMajor), 30u);
   EXPECT_EQ(BytesOf(DType::kF32, {2, 10, 17}, ConstantLayout::kPanels16), 2u * 2 * 10 * 16 * 4);
   EXPECT_EQ(BytesOf(DType::kF32, {10, 0}, ConstantLayout::kPanels16), 0u);
-  EXPECT_EQ(BytesOf(DType::kBF16, {2, 9, 17}, ConstantLayout::kPairPanels16), 2u * 2 * 10 * 16 * 2);
-  EXPECT_EQ(BytesOf(DType::kBF16, {0, 17}, ConstantLayout::kPairPanels16), 0u);
-  EXPECT_EQ(BytesOf(DType::kBF16, {17}, ConstantLayout::kPairPanels16), UINT64_MAX);
-  EXPECT_EQ(BytesOf(DType::kF32, {9, 17}, ConstantLayout::kPairPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kBF16, {2, 9, 17}, ConstantLayout::kWordPanels16), 2u * 2 * 10 * 16 * 2);
+  EXPECT_EQ(BytesOf(DType::kI8, {2, 9, 17}, ConstantLayout::kWordPanels16), 2u * 2 * 12 * 16);
+  EXPECT_EQ(BytesOf(DType::kBool, {2, 9, 17}, ConstantLayout::kWordPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kBF16, {0, 17}, ConstantLayout::kWordPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kBF16, {17}, ConstantLayout::kWordPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, 17}, ConstantLayout::kWordPanels16), UINT64_MAX);
   EXPECT_EQ(BytesOf(DType::kF32, {2, 27, 17}, ConstantLayout::kWinogradPanels16), 16u * 2 * 2 * 3 * 16 * 4);
   EXPECT_EQ(BytesOf(DType::kF32, {9, 16}, ConstantLayout::kWinogradPanels16), 16u * 16 * 4);
   EXPECT_EQ(BytesOf(DType::kF32, {0, 17}, ConstantLayout::kWinogradPanels16), 0u);

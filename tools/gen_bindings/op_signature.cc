@@ -86,7 +86,7 @@ const char* TypeText(DTypeRule rule) {
       return "any; the result has `dtype`, which is as wide.";
     case DTypeRule::kDot:
       return "f16, bf16, f32, f64, i16, i32, i64, u32 or u64; all operands and the result alike, but sums of i16 are "
-             "i32. f16 and bf16 accumulate in f32, integers wrap.";
+             "i32; or lhs u8 and rhs i8, with sums in i32. f16 and bf16 accumulate in f32, integers wrap.";
     case DTypeRule::kDimSize:
       return "i64; the result alike.";
     case DTypeRule::kRegion:

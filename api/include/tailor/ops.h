@@ -603,7 +603,7 @@ static inline void tailor_dot_options_init(tailor_dot_options* options) {
  * Shapes:  lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are not
  *          provably equal, every run checks them.
  * Types:   f16, bf16, f32, f64, i16, i32, i64, u32 or u64; all operands and the result alike, but sums of i16
- *          are i32. f16 and bf16 accumulate in f32, integers wrap.
+ *          are i32; or lhs u8 and rhs i8, with sums in i32. f16 and bf16 accumulate in f32, integers wrap.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or rank < 2, constant K
  *          that differ or batch dim sizes that do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_value rhs,

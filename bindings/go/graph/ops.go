@@ -916,7 +916,7 @@ type DotOptions struct {
 // provably equal, every run checks them.
 //
 // Types: f16, bf16, f32, f64, i16, i32, i64, u32 or u64; all operands and the result alike, but sums of i16
-// are i32. f16 and bf16 accumulate in f32, integers wrap.
+// are i32; or lhs u8 and rhs i8, with sums in i32. f16 and bf16 accumulate in f32, integers wrap.
 func (lhs Value) Dot(rhs Operand, options *DotOptions) Value {
 	given := orDefault(options, DotOptions{})
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {

@@ -754,7 +754,8 @@ class GraphOps(Building):
         Shapes: lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are
             not provably equal, every run checks them.
         Types: f16, bf16, f32, f64, i16, i32, i64, u32 or u64; all operands and the result alike, but sums of
-            i16 are i32. f16 and bf16 accumulate in f32, integers wrap.
+            i16 are i32; or lhs u8 and rhs i8, with sums in i32. f16 and bf16 accumulate in f32, integers
+            wrap.
         transpose_lhs: 1 swaps the last two dims of lhs first.
         transpose_rhs: 1 swaps the last two dims of rhs first.
         """

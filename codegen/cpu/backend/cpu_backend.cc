@@ -63,21 +63,29 @@ absl::StatusOr<std::vector<CpuTarget>> FindTargets(const std::vector<std::string
   return targets;
 }
 
-// Whether the program has matmuls of pairs of `dtype`.
+// Whether the program has matmuls whose rhs is words of `dtype`.
 bool Multiplies(const lower::LoweredProgram& lowered, DType dtype) {
   return std::any_of(lowered.kernels.begin(), lowered.kernels.end(), [&](const KernelPlan& plan) {
     return std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& buffer) {
-      return buffer.layout == ConstantLayout::kPairPanels16 && buffer.dtype == dtype;
+      return buffer.layout == ConstantLayout::kWordPanels16 && buffer.dtype == dtype;
     });
   });
 }
 
-// The level of CpuLevels() to compile for in place of `level`: without the features that matmuls of bf16 and of i16
-// would use, if the program has none of these.
-std::string UsefulLevel(const CpuTarget& level, bool bf16, bool i16) {
-  const bool has_bf16 = level.traits.bf16_matmuls != BF16Matmuls::kConverted;
-  if ((bf16 && has_bf16) || (i16 && level.traits.i16_dot_products)) return level.name;
-  return i16 && has_bf16 ? "x86-64-v4+avx512vnni" : level.level;
+// The matmuls of a program that have instructions of their own on some levels.
+struct SpecialMatmuls {
+  bool bf16, integers, bytes;
+};
+
+// The level of CpuLevels() to compile for in place of `level`: without features that the program does not use.
+std::string UsefulLevel(const CpuTarget& level, const SpecialMatmuls& has) {
+  const bool bf16 = level.traits.bf16_matmuls != BF16Matmuls::kConverted;
+  const bool bf16_tiles = level.traits.bf16_matmuls == BF16Matmuls::kTiles;
+  const bool byte_tiles = level.traits.integer_matmuls == IntegerMatmuls::kTiles;
+  const bool dot_products = level.traits.integer_matmuls != IntegerMatmuls::kPairs;
+  if (has.bf16 && bf16) return level.name;
+  if (has.bytes && (bf16_tiles || byte_tiles)) return "x86-64-v4+avx512vnni+amx-tile+amx-int8";
+  return has.integers && (bf16 || dot_products) ? "x86-64-v4+avx512vnni" : level.level;
 }
 
 class CpuBackend final : public backend::Backend {
@@ -91,12 +99,13 @@ class CpuBackend final : public backend::Backend {
 
   // Drops levels from whose features the program gains nothing.
   absl::Status KeepTargetsFor(const lower::LoweredProgram& program) override {
-    const bool bf16 = Multiplies(program, DType::kBF16), i16 = Multiplies(program, DType::kI16);
+    const bool bytes = Multiplies(program, DType::kI8);
+    const SpecialMatmuls has{Multiplies(program, DType::kBF16), bytes || Multiplies(program, DType::kI16), bytes};
     std::vector<std::string> names;
     for (const CpuTarget& target : targets_) {
       const bool level = std::any_of(CpuLevels().begin(), CpuLevels().end(),
                                      [&](const CpuTarget& known) { return known.name == target.name; });
-      names.push_back(level ? UsefulLevel(target, bf16, i16) : target.name);
+      names.push_back(level ? UsefulLevel(target, has) : target.name);
     }
     TAILOR_ASSIGN_OR_RETURN(targets_, FindTargets(names));
     Restrict();

@@ -31,9 +31,21 @@ enum Argument {
   kAheadStep
 };
 
-// Whether a step on pairs is emitted as two steps that read the same words.
-bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
+bool ConvertsPairs(const MicroKernel& kernel, const EmitTarget& target) {
   return kernel.rhs == DType::kBF16 && target.bf16_matmuls == BF16Matmuls::kConverted;
+}
+
+bool HasIntegerDotProducts(const MicroKernel& kernel, const EmitTarget& target) {
+  return target.integer_matmuls != IntegerMatmuls::kPairs && kernel.lanes >= 8;
+}
+
+bool WidensBytes(const MicroKernel& kernel, const EmitTarget& target) {
+  return kernel.rhs == DType::kI8 && !HasIntegerDotProducts(kernel, target);
+}
+
+// Whether a step on words is emitted as two steps that read the same words.
+bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
+  return ConvertsPairs(kernel, target) || WidensBytes(kernel, target);
 }
 
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
@@ -64,8 +76,8 @@ class MicroKernelEmitter {
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
-  // entry -> (resume) -> loop header <-> body; header -> exit, which stores the sums. An odd depth adds one block on
-  // the way to exit, or an exit from the middle of the body.
+  // entry -> (resume) -> loop header <-> body; header -> exit, which stores the sums. A last word that is not whole
+  // adds one block on the way to exit, or an exit from the middle of the body.
   void Emit() {
     llvm::BasicBlock* entry = Block("entry");
     llvm::BasicBlock* resume = Block("resume");
@@ -75,8 +87,9 @@ class MicroKernelEmitter {
 
     b_.SetInsertPoint(entry);
     EmitAddresses();
-    const bool at_once = InPairs() && !ReadsWordsTwice(kernel_, target_);
-    if (InPairs()) whole_pairs_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "whole.pairs");
+    const bool at_once = InWords() && !ConvertsPairs(kernel_, target_);
+    if (InWords()) last_k_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "last.k");
+    if (InWords()) whole_words_ = b_.CreateSub(Arg(kDepth), b_.getInt64(kernel_.word_steps() - 1), "whole.words");
     llvm::Value* first_offset = LoadsOffsetsAhead() ? TableEntry(kDepthStride, b_.getInt64(0)) : nullptr;
     b_.CreateCondBr(Arg(kResume), resume, header);
 
@@ -101,13 +114,13 @@ class MicroKernelEmitter {
       phis.back()->addIncoming(value, resume);
     }
     const Sums sums(phis.begin(), phis.end());
-    llvm::BasicBlock* rest = at_once && kernel_.odd_depth ? Block("rest") : exit_;
+    llvm::BasicBlock* rest = at_once && !kernel_.whole_words ? Block("rest") : exit_;
     if (rest == exit_) exits_.push_back({header, sums});
-    b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_pairs_ : Arg(kDepth), "more"), body, rest);
+    b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_words_ : Arg(kDepth), "more"), body, rest);
 
     b_.SetInsertPoint(body);
-    const int step = InPairs() ? 2 : 1;
-    const Sums next = !InPairs() ? EmitStep(sums, Factors(k)) : at_once ? EmitPair(k, sums) : EmitHalves(k, sums);
+    const int step = kernel_.word_steps();
+    const Sums next = !InWords() ? EmitStep(sums, Factors(k)) : at_once ? EmitWord(k, sums) : EmitHalves(k, sums);
     if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k);
     llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
     k->addIncoming(next_k, b_.GetInsertBlock());
@@ -115,7 +128,7 @@ class MicroKernelEmitter {
     for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
     b_.CreateBr(header);
 
-    if (rest != exit_) EmitHalfPair(rest, k, sums);
+    if (rest != exit_) EmitLastWord(rest, k, sums);
     EmitExit();
   }
 
@@ -177,16 +190,16 @@ class MicroKernelEmitter {
   }
 
   // Operands of a step: lhs(row) is the element of that row in every lane; rhs(column) is a register of the rhs, column
-  // < panels * pieces_. multiply_add adds their product to a sum.
+  // < panels * pieces_. multiply_add adds the product of the two to a sum.
   struct StepFactors {
     std::function<llvm::Value*(int row)> lhs;
     std::function<llvm::Value*(int column)> rhs;
-    std::function<llvm::Value*(llvm::Value* x, llvm::Value* y, llvm::Value* sum)> multiply_add;
+    std::function<llvm::Value*(llvm::Value* lhs, llvm::Value* rhs, llvm::Value* sum)> multiply_add;
   };
 
-  // Operands at k; with `next`, the lhs is at k + 1.
-  StepFactors Factors(llvm::Value* k, bool next = false) {
-    return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, next))); },
+  // Operands at k; the lhs is at k + `ahead`.
+  StepFactors Factors(llvm::Value* k, int ahead = 0) {
+    return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, ahead))); },
             [=, this](int column) { return ToAccumulate(kernel_.rhs, LoadRhs(column, k)); },
             [this](auto* x, auto* y, auto* sum) { return MultiplyAdd(x, y, sum); }};
   }
@@ -200,7 +213,7 @@ class MicroKernelEmitter {
 
   // Whether a step finds its offset in a register. Otherwise the scheduler puts all dependent loads first, and sums
   // spill.
-  bool LoadsOffsetsAhead() const { return kernel_.tables && !InPairs(); }
+  bool LoadsOffsetsAhead() const { return kernel_.tables && !InWords(); }
 
   llvm::Value* DepthOffset(llvm::Value* k) {
     if (depth_offset_ != nullptr) return depth_offset_;
@@ -215,51 +228,67 @@ class MicroKernelEmitter {
     return b_.CreateInBoundsGEP(type, lhs_rows_[row], DepthOffset(k), "lhs.address");
   }
 
-  llvm::Value* LoadLhs(int row, llvm::Value* k, bool next = false) {
+  // The element of a row at k + `ahead`.
+  llvm::Value* LoadLhs(int row, llvm::Value* k, int ahead = 0) {
     llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
-    if (next && kernel_.tables) k = b_.CreateAdd(k, b_.getInt64(1));
+    if (ahead > 0 && kernel_.tables) k = b_.CreateAdd(k, b_.getInt64(ahead));
     llvm::Value* address = LhsAddress(row, k);
-    if (next && !kernel_.tables) {
-      llvm::Value* step = kernel_.unit_depth_stride ? b_.getInt64(1) : Arg(kDepthStride);
-      address = b_.CreateInBoundsGEP(type, address, step, "lhs.next");
+    if (ahead > 0 && !kernel_.tables) {
+      llvm::Value* stride = kernel_.unit_depth_stride ? b_.getInt64(1) : Arg(kDepthStride);
+      address = b_.CreateInBoundsGEP(type, address, b_.CreateMul(stride, b_.getInt64(ahead)), "lhs.next");
     }
     return b_.CreateAlignedLoad(type, address, llvm::Align(SizeOf(kernel_.lhs)), "lhs.scalar");
   }
 
-  // One register of row k of a panel; with pairs, of the pairs that begin at the even k.
+  // One register of row k of a panel; with words, of those that begin at k.
   llvm::Value* LoadRhs(int column, llvm::Value* k) {
     llvm::Type* element = MemoryType(function_->getContext(), kernel_.rhs, 1);
     // Rows of a reversed tensor have a negative stride.
     llvm::Value* row = kernel_.rhs_rows ? b_.CreateMul(k, Arg(kRhsStride), "rhs.row")
                                         : b_.CreateShl(k, b_.getInt64(4), "rhs.row", true, true);
-    const int64_t first = column % pieces_ * kernel_.lanes * (InPairs() ? 2 : 1);
+    const int64_t first = column % pieces_ * kernel_.lanes * kernel_.word_steps();
     llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(first), "rhs.offset", !kernel_.rhs_rows, !kernel_.rhs_rows);
     llvm::Value* address = b_.CreateInBoundsGEP(element, rhs_panels_[column / pieces_], offset, "rhs.address");
-    llvm::Type* type = InPairs() ? Words() : MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
-    const llvm::Align align((kernel_.rhs_rows ? 1 : kernel_.lanes) * SizeOf(kernel_.rhs) * (InPairs() ? 2 : 1));
+    llvm::Type* type = InWords() ? Words() : MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
+    const llvm::Align align((kernel_.rhs_rows ? 1 : kernel_.lanes) * SizeOf(kernel_.rhs) * kernel_.word_steps());
     return b_.CreateAlignedLoad(type, address, align, "rhs.piece");
   }
 
-  // ---- Pairs of bf16 or i16: words with the element of the even k in the low half ----
+  // ---- Words of bf16, i16 or bytes, with the element of the first k in the low bits ----
 
-  bool InPairs() const { return PanelLayout(kernel_.rhs) == ConstantLayout::kPairPanels16; }
+  bool InWords() const { return kernel_.word_steps() > 1; }
   llvm::Type* Words() { return llvm::FixedVectorType::get(b_.getInt32Ty(), kernel_.lanes); }
+  llvm::Type* HalfWords() { return llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * kernel_.lanes); }
 
-  llvm::Value* LoadLhsPair(int row, llvm::Value* k) {
+  llvm::Value* LoadLhsWord(int row, llvm::Value* k) {
     if (kernel_.unit_depth_stride) {
-      return b_.CreateAlignedLoad(b_.getInt32Ty(), LhsAddress(row, k), llvm::Align(2), "lhs.pair");
+      return b_.CreateAlignedLoad(b_.getInt32Ty(), LhsAddress(row, k), llvm::Align(SizeOf(kernel_.lhs)), "lhs.word");
     }
-    llvm::Value* odd = b_.CreateZExt(LoadLhs(row, k, true), b_.getInt32Ty());
-    llvm::Value* high = b_.CreateShl(odd, b_.getInt32(16), "lhs.high");
-    return b_.CreateOr(LoadLhsEven(row, k), high, "lhs.pair");
+    llvm::Value* word = b_.CreateZExt(LoadLhs(row, k), b_.getInt32Ty(), "lhs.low");
+    for (int step = 1; step < kernel_.word_steps(); ++step) {
+      word = b_.CreateOr(word, Shifted(LoadLhs(row, k, step), step), "lhs.word");
+    }
+    return word;
   }
 
-  llvm::Value* LoadLhsEven(int row, llvm::Value* k) {
-    return b_.CreateZExt(LoadLhs(row, k), b_.getInt32Ty(), "lhs.low");
+  // The last word of a row, which is not whole: elements past it repeat the last one, for the rhs is zero there.
+  llvm::Value* LoadLastLhsWord(int row, llvm::Value* k) {
+    llvm::Value* word = b_.CreateZExt(LoadLhs(row, k), b_.getInt32Ty(), "lhs.low");
+    for (int step = 1; step + 1 < kernel_.word_steps(); ++step) {
+      llvm::Value* at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(k, b_.getInt64(step)), last_k_);
+      word = b_.CreateOr(word, Shifted(LoadLhs(row, at), step), "lhs.word");
+    }
+    return word;
   }
 
-  llvm::Value* MultiplyAddPairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+  llvm::Value* Shifted(llvm::Value* element, int step) {
+    llvm::Value* wide = b_.CreateZExt(element, b_.getInt32Ty());
+    return b_.CreateShl(wide, b_.getInt32(step * 8 * SizeOf(kernel_.lhs)), "lhs.high");
+  }
+
+  llvm::Value* MultiplyAddWords(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
     if (kernel_.rhs == DType::kI16) return MultiplyAddI16Pairs(x, y, sum);
+    if (kernel_.rhs == DType::kI8) return MultiplyAddBytes(x, y, sum);
     assert(kernel_.lanes == kPanelColumns);
     llvm::Type* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * kernel_.lanes);
     llvm::Value* factors[] = {sum, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
@@ -268,9 +297,8 @@ class MicroKernelEmitter {
 
   // The sum of two products wraps only where both pairs are the least i16: to the sum modulo 2^32.
   llvm::Value* MultiplyAddI16Pairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
-    llvm::Type* pairs = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * kernel_.lanes);
     const bool wide = kernel_.lanes == 16, half = kernel_.lanes == 8;
-    if (target_.i16_dot_products && (wide || half)) {
+    if (HasIntegerDotProducts(kernel_, target_)) {
       const llvm::Intrinsic::ID add =
           wide ? llvm::Intrinsic::x86_avx512_vpdpwssd_512 : llvm::Intrinsic::x86_avx512_vpdpwssd_256;
       return b_.CreateIntrinsic(add, {}, {sum, x, y}, nullptr, "sum.next");
@@ -278,44 +306,79 @@ class MicroKernelEmitter {
     const llvm::Intrinsic::ID multiply = wide   ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
                                          : half ? llvm::Intrinsic::x86_avx2_pmadd_wd
                                                 : llvm::Intrinsic::x86_sse2_pmadd_wd;
-    llvm::Value* factors[] = {b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
+    llvm::Value* factors[] = {b_.CreateBitCast(x, HalfWords()), b_.CreateBitCast(y, HalfWords())};
     return b_.CreateAdd(sum, b_.CreateIntrinsic(multiply, {}, factors, nullptr, "products"), "sum.next");
   }
 
-  // Adds the products at k and k + 1, or with `half` at k only, with one instruction per sum.
-  Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
-    return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
-                           [&](int column) { return LoadRhs(column, k); },
-                           [this](auto* x, auto* y, auto* sum) { return MultiplyAddPairs(x, y, sum); }});
+  llvm::Value* MultiplyAddBytes(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    const llvm::Intrinsic::ID add =
+        kernel_.lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+    return b_.CreateIntrinsic(add, {}, {sum, x, y}, nullptr, "sum.next");
   }
 
-  // Adds the products at k in f32 and then, in a separate block, those at k + 1 if k + 1 < depth. The second block
-  // reads the panels' words again: keeping them would take the registers of the sums.
+  // Adds the products of the word at k, whole or the `last` one.
+  Sums EmitWord(llvm::Value* k, const Sums& sums, bool last = false) {
+    const StepFactors factors{[&](int row) { return Splat(last ? LoadLastLhsWord(row, k) : LoadLhsWord(row, k)); },
+                              [&](int column) { return LoadRhs(column, k); },
+                              [this](auto* x, auto* y, auto* sum) { return MultiplyAddWords(x, y, sum); }};
+    return WidensBytes(kernel_, target_) ? EmitPairsOfBytes(k, sums, factors) : EmitStep(sums, factors);
+  }
+
+  // As pairs of i16: steps 0 and 2 of the word, then steps 1 and 3.
+  Sums EmitPairsOfBytes(llvm::Value* k, const Sums& sums, const StepFactors& words) {
+    const auto half = [&](const Sums& from, bool high) {
+      return EmitStep(from, {[&](int row) { return Unsigned(words.lhs(row), high); },
+                             [&](int column) { return Signed(words.rhs(column), high); },
+                             [this](auto* x, auto* y, auto* sum) { return MultiplyAddI16Pairs(x, y, sum); }});
+    };
+    const Sums even = half(sums, false);
+    OpenOddBlock(k, even);
+    return half(even, true);
+  }
+
+  // Opens a block for what a word holds from k + 1 on, after the sums `even` of what it holds at k; none follows if
+  // k + 1 = depth. The block reads the panels' words again: keeping them would take the registers of the sums.
+  void OpenOddBlock(llvm::Value* k, const Sums& even) {
+    llvm::BasicBlock* odd = Block("odd");
+    exits_.push_back({b_.GetInsertBlock(), even});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, last_k_, "whole"), odd, exit_);
+    b_.SetInsertPoint(odd);
+    // Emits no instruction; keeps the compiler from reusing the earlier loads.
+    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+  }
+
+  // The low or high byte of each 16 bits.
+  llvm::Value* Unsigned(llvm::Value* words, bool high) {
+    llvm::Value* halves = b_.CreateBitCast(words, HalfWords());
+    return b_.CreateLShr(high ? halves : b_.CreateShl(halves, 8), 8, high ? "lhs.odd" : "lhs.even");
+  }
+  llvm::Value* Signed(llvm::Value* words, bool high) {
+    llvm::Value* halves = b_.CreateBitCast(words, HalfWords());
+    return b_.CreateAShr(high ? halves : b_.CreateShl(halves, 8), 8, high ? "rhs.odd" : "rhs.even");
+  }
+
+  // Adds the products of bf16 at k in f32, then those at k + 1.
   Sums EmitHalves(llvm::Value* k, const Sums& sums) {
     StepFactors factors = Factors(k);
     factors.rhs = [&](int column) { return b_.CreateBitCast(b_.CreateShl(LoadRhs(column, k), 16), vector_, "even"); };
     const Sums even = EmitStep(sums, factors);
-    llvm::BasicBlock* odd = Block("odd");
-    exits_.push_back({b_.GetInsertBlock(), even});
-    b_.CreateCondBr(b_.CreateICmpSLT(k, whole_pairs_, "whole"), odd, exit_);
-    b_.SetInsertPoint(odd);
-    // Emits no instruction; keeps the compiler from reusing the earlier loads.
-    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
-    factors = Factors(k, true);
+    OpenOddBlock(k, even);
+    factors = Factors(k, 1);
     factors.rhs = [&](int column) {
       return b_.CreateBitCast(b_.CreateAnd(LoadRhs(column, k), 0xffff0000), vector_, "odd");
     };
     return EmitStep(even, factors);
   }
 
-  // In `rest`: a single remaining k is taken as a pair whose other half is zero.
-  void EmitHalfPair(llvm::BasicBlock* rest, llvm::Value* k, const Sums& sums) {
-    llvm::BasicBlock* half = Block("half.pair");
+  // In `rest`: the steps that are left, fewer than a word's.
+  void EmitLastWord(llvm::BasicBlock* rest, llvm::Value* k, const Sums& sums) {
+    llvm::BasicBlock* part = Block("last.word");
     b_.SetInsertPoint(rest);
     exits_.push_back({rest, sums});
-    b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "odd.depth"), half, exit_);
-    b_.SetInsertPoint(half);
-    exits_.push_back({half, EmitPair(k, sums, true)});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "any"), part, exit_);
+    b_.SetInsertPoint(part);
+    const Sums all = EmitWord(k, sums, true);
+    exits_.push_back({b_.GetInsertBlock(), all});
     b_.CreateBr(exit_);
   }
 
@@ -368,7 +431,8 @@ class MicroKernelEmitter {
       llvm::Value* passing = keep_rhs ? factors.lhs(outer) : factors.rhs(outer);
       for (size_t inner = 0; inner < kept.size(); ++inner) {
         const int i = keep_rhs ? outer * columns + inner : inner * columns + outer;
-        next[i] = factors.multiply_add(kept[inner], passing, sums[i]);
+        llvm::Value *lhs = keep_rhs ? passing : kept[inner], *rhs = keep_rhs ? kept[inner] : passing;
+        next[i] = factors.multiply_add(lhs, rhs, sums[i]);
       }
     }
     return next;
@@ -382,7 +446,8 @@ class MicroKernelEmitter {
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
   llvm::Value* depth_offset_ = nullptr;  // of the current step, if loaded ahead
-  llvm::Value* whole_pairs_ = nullptr;   // pairs that begin below this k are whole
+  llvm::Value* last_k_ = nullptr;
+  llvm::Value* whole_words_ = nullptr;  // words that begin below this k are whole
   llvm::BasicBlock* exit_ = nullptr;
   std::vector<std::pair<llvm::BasicBlock*, Sums>> exits_;  // at exit_, with the sums there
 };
@@ -406,7 +471,7 @@ std::string NameOf(const MicroKernel& kernel) {
   } else if (!kernel.unit_depth_stride) {
     name += "_strided";
   }
-  if (!kernel.odd_depth) name += "_even";
+  if (kernel.whole_words) name += "_whole";
   if (kernel.fetch_ahead) name += "_ahead";
   if (kernel.rhs_rows) name += "_rhs_rows";
   return name;
@@ -430,7 +495,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel, module);
   SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target), *function);
-  const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
+  const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride);
   if (kernel.row_step > 0) {
     EmitRowVectorKernel(kernel, target, function);
   } else if (kernel.squares) {

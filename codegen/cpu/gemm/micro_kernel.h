@@ -2,9 +2,10 @@
 // (MikPoly section 3.3).
 //
 // Every micro-kernel sums K ascending, in one chain per element, so the choice of micro-kernel never changes an
-// element's bits. In bf16 and i16 K runs in pairs, as the panels hold them (PanelLayout). Where the target multiplies
-// pairs of bf16, one instruction adds both products of a step; it takes subnormal numbers for zero. All targets multiply
-// pairs of i16; sums are i32 and wrap.
+// element's bits. In bf16, i16 and i8 K runs in words of two or four steps, as the panels
+// hold them (PanelLayout). Where the target multiplies pairs of bf16, one instruction adds both products; it takes
+// subnormal numbers for zero. All targets multiply pairs of i16. With VNNI one instruction adds the two products of
+// i16, or the four of u8 and i8, to an i32, which wraps; else bytes are widened to i16.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 
@@ -32,7 +33,7 @@ struct MicroKernel {
   bool unit_depth_stride = true;   // elements along K are contiguous in the lhs
   bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
   bool packed_rows = false;        // the lhs is a packed tile (codegen/cpu/gemm/pack_rows.h), and strides are ignored
-  bool odd_depth = true;           // depth may be odd
+  bool whole_words = false;        // depth is a multiple of word_steps()
   bool fetch_ahead = false;        // see below
   bool rhs_rows = false;           // the rhs is rows of a tensor, see below
   // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
@@ -41,6 +42,8 @@ struct MicroKernel {
   // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be
   // any number. Tiles of 9 to 16 rows.
   bool squares = false;
+  // Steps of K in a word of the rhs, which are multiplied together; 1: the rhs has no words.
+  int word_steps() const { return StepsTogether(PanelLayout(rhs), rhs); }
   // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
   bool masks_rows = false;
 };
@@ -64,7 +67,8 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //
 // rhs_stride is that of panels. rhs_rows: it is that of K; rhs[depth][panels * 16], aligned as one element is.
 //
-// bf16 or i16 rhs: rhs[panels][ceil(depth / 2)][16][2]; the lhs then has its dtype.
+// bf16, i16 or i8 rhs: rhs[panels][ceil(depth / s)][16][s], with s = word_steps(), zero from `depth` on; the lhs then
+// has its dtype, but u8 for i8.
 //
 // fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step`
 // bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per

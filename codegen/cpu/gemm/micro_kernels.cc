@@ -24,8 +24,7 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
                      .tables = form.tables && !schedule.tile.packs_rows(),
                      .packed_rows = schedule.tile.packs_rows(),
                      .rhs_rows = ReadsRhsRows(plan, contraction)};
-  if (PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16)
-    kernel.odd_depth = (k.fixed ? k.max : k.divisor) % 2 != 0;
+  if (kernel.word_steps() > 1) kernel.whole_words = (k.fixed ? k.max : k.divisor) % kernel.word_steps() == 0;
   std::vector<MicroKernel> kernels;
   for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kernel.columns / kernel.lanes)) {
     MicroKernel& next = kernels.emplace_back(kernel);

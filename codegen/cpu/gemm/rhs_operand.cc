@@ -60,11 +60,11 @@ RhsOperand::RhsOperand(llvm::IRBuilderBase& b, KernelPlan& plan, const Contracti
   batch_stride_ = b_.CreateMul(rhs_.panel_stride, EmitCeilDiv(b_, n_, I64(kPanelColumns), "panels"), "batch.stride");
 }
 
-// Rows of a panel: K, rounded up to whole pairs in the pair layout.
+// Rows of a panel: K, rounded up to whole words.
 Value* RhsOperand::EmitPanelRows() {
   Value* depth = frame_.DimSizeValue(b_, plan_.axes[c_.k].dim_size);
-  if (buffer_.layout != ConstantLayout::kPairPanels16) return depth;
-  return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
+  const int steps = StepsTogether(buffer_.layout, buffer_.dtype);
+  return steps == 1 ? depth : b_.CreateAnd(b_.CreateAdd(depth, I64(steps - 1)), -int64_t{steps}, "panel.rows");
 }
 
 void RhsOperand::EmitBatch() {

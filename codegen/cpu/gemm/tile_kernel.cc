@@ -16,7 +16,6 @@ using llvm::Value;
 
 constexpr int kRegisterRows = 16;
 constexpr int kRowBytes = 64;
-constexpr int kTileDepth = kRowBytes / 2;  // per instruction: bf16 elements in a row of the lhs
 constexpr int kRegisterBytes = kRegisterRows * kRowBytes;
 constexpr int kRegisters = 8;
 constexpr int kSums = 4;  // registers that hold sums
@@ -27,7 +26,7 @@ class TileKernelEmitter {
   TileKernelEmitter(const MicroKernel& kernel, llvm::Function* function)
       : kernel_(kernel), function_(function), b_(function->getContext()), groups_((kernel.rows + 15) / kRegisterRows) {
     assert(kernel.rows <= kTileKernelRows);
-    assert(kernel.lhs == DType::kBF16 && kernel.rhs == DType::kBF16 && kernel.accumulate == DType::kF32);
+    assert(kernel.word_steps() > 1 && SizeOf(kernel.accumulate) == 4);
     for (llvm::Argument& argument : function->args()) arguments_.push_back(&argument);
   }
 
@@ -47,6 +46,9 @@ class TileKernelEmitter {
   Value* Arg(Argument argument) { return arguments_[argument]; }
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* Register(int number) { return b_.getInt8(number); }
+  int element() const { return SizeOf(kernel_.rhs); }
+  int depth() const { return kRowBytes / element(); }  // steps of K per instruction
+  llvm::Type* Element() { return b_.getIntNTy(8 * element()); }
   int TileStride() const { return kernel_.panels * kPanelColumns * SizeOf(DType::kF32); }
 
   // Rows are split evenly between groups: 17 are 9 + 8.
@@ -68,8 +70,8 @@ class TileKernelEmitter {
     EmitIfElse(
         Arg(kResume), [&] { ForSums([&](int sum, Value* at) { Load(sum, at, TileStride()); }); },
         [&] { ForSums([&](int sum, Value*) { Call(llvm::Intrinsic::x86_tilezero, {Register(sum)}); }); });
-    Value* whole = b_.CreateAnd(Arg(kDepthArg), ~uint64_t{kTileDepth - 1}, "whole.depth");
-    EmitLoop(b_, I64(0), whole, kTileDepth, "k", [&](Value* k) { EmitBlock(k); });
+    Value* whole = b_.CreateAnd(Arg(kDepthArg), -int64_t{depth()}, "whole.depth");
+    EmitLoop(b_, I64(0), whole, depth(), "k", [&](Value* k) { EmitBlock(k); });
     Value* rest = b_.CreateSub(Arg(kDepthArg), whole, "rest");
     EmitIf(b_, b_.CreateICmpNE(rest, I64(0)), "rest", [&] { EmitLastBlock(whole, rest); });
     ForSums([&](int sum, Value* at) {
@@ -97,7 +99,7 @@ class TileKernelEmitter {
     return memory;
   }
   Value* Bytes(Value* base, Value* offset) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, offset); }
-  Value* Elements(Value* base, Value* offset) { return b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset); }
+  Value* Elements(Value* base, Value* offset) { return b_.CreateInBoundsGEP(Element(), base, offset); }
 
   template <typename Body>
   void ForSums(Body body) {
@@ -127,22 +129,23 @@ class TileKernelEmitter {
     Call(llvm::Intrinsic::x86_ldtilecfg, {memory});
   }
 
-  // Adds the products at k..k+31.
+  // Adds the products of depth() steps from k on.
   void EmitBlock(Value* k) {
-    if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(kTileDepth));
+    if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(depth()));
     for (int group = 0; group < groups_; ++group) {
       if (!kernel_.unit_depth_stride) {
         Load(LhsRegister(group), Bytes(lhs_block_, I64(FirstRow(group) * kRowBytes)), kRowBytes);
       } else {
         Value* offset = b_.CreateAdd(b_.CreateMul(Arg(kRowStride), I64(FirstRow(group))), k, "lhs.offset");
-        Load(LhsRegister(group), Elements(Arg(kLhs), offset), b_.CreateShl(Arg(kRowStride), 1, "lhs.stride"));
+        Load(LhsRegister(group), Elements(Arg(kLhs), offset),
+             b_.CreateMul(Arg(kRowStride), I64(element()), "lhs.stride"));
       }
     }
     EmitMatmuls([&](int panel) { Load(RhsRegister(panel), PanelAddress(panel, k), kRowBytes); });
   }
 
-  // Adds the products of the last `rest` < 32 steps, from zero-padded copies. So neither operand is read past its end,
-  // and with an odd depth the element after a row's last one does not count.
+  // Adds the products of the last `rest` < depth() steps, from zero-padded copies. So neither operand is read past its
+  // end, and where the last word is not whole the elements after a row's last one do not count.
   void EmitLastBlock(Value* k, Value* rest) {
     if (kernel_.unit_depth_stride) {
       EmitCopyLhs(k, rest);
@@ -152,9 +155,10 @@ class TileKernelEmitter {
     for (int group = 0; group < groups_; ++group) {
       Load(LhsRegister(group), Bytes(lhs_block_, I64(FirstRow(group) * kRowBytes)), kRowBytes);
     }
-    Value* pairs = b_.CreateLShr(b_.CreateAdd(rest, I64(1)), 1, "rest.pairs");
+    const int steps = kernel_.word_steps();
+    Value* words = b_.CreateUDiv(b_.CreateAdd(rest, I64(steps - 1)), I64(steps), "rest.words");
     EmitMatmuls([&](int panel) {
-      EmitCopyPanel(PanelAddress(panel, k), pairs);
+      EmitCopyPanel(PanelAddress(panel, k), words);
       Load(RhsRegister(panel), rhs_block_, kRowBytes);
     });
   }
@@ -164,7 +168,7 @@ class TileKernelEmitter {
     for (int panel = 0; panel < Panels(); ++panel) {
       load_panel(panel);
       for (int group = 0; group < groups_; ++group) {
-        Call(llvm::Intrinsic::x86_tdpbf16ps,
+        Call(kernel_.rhs == DType::kI8 ? llvm::Intrinsic::x86_tdpbusd : llvm::Intrinsic::x86_tdpbf16ps,
              {Register(SumRegister(group, panel)), Register(LhsRegister(group)), Register(RhsRegister(panel))});
       }
     }
@@ -188,30 +192,31 @@ class TileKernelEmitter {
     return Elements(Arg(kLhs), b_.CreateAdd(offset, DepthOffset(k), "lhs.offset"));
   }
 
-  // lhs_block_[row][0..31] = row of the lhs from k on; zero from `count` on.
+  // lhs_block_[row][0..depth()-1] = row of the lhs from k on; zero from `count` on.
   void EmitCopyLhs(Value* k, Value* count) {
-    Value* mask = LanesBelow(count, kTileDepth);
+    Value* mask = LanesBelow(count, depth());
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "copy.row", [&](Value* row) {
       CopyRow(RowAddress(row, k), mask, Bytes(lhs_block_, b_.CreateMul(row, I64(kRowBytes))));
     });
   }
 
-  void EmitCopyPanel(Value* from, Value* pairs) {
-    EmitLoop(b_, I64(0), I64(kRegisterRows), 1, "copy.pair", [&](Value* pair) {
-      Value* offset = b_.CreateMul(pair, I64(kRowBytes));
-      Value* mask = b_.CreateVectorSplat(kTileDepth, b_.CreateICmpULT(pair, pairs), "copy.mask");
+  void EmitCopyPanel(Value* from, Value* words) {
+    EmitLoop(b_, I64(0), I64(kRegisterRows), 1, "copy.word", [&](Value* word) {
+      Value* offset = b_.CreateMul(word, I64(kRowBytes));
+      Value* mask = b_.CreateVectorSplat(depth(), b_.CreateICmpULT(word, words), "copy.mask");
       CopyRow(Bytes(from, offset), mask, Bytes(rhs_block_, offset));
     });
   }
 
   void CopyRow(Value* from, Value* mask, Value* to) {
-    auto* type = llvm::FixedVectorType::get(b_.getInt16Ty(), kTileDepth);
-    Value* row = b_.CreateMaskedLoad(type, from, llvm::Align(2), mask, llvm::Constant::getNullValue(type), "copied");
+    auto* type = llvm::FixedVectorType::get(Element(), depth());
+    Value* row =
+        b_.CreateMaskedLoad(type, from, llvm::Align(element()), mask, llvm::Constant::getNullValue(type), "copied");
     b_.CreateAlignedStore(row, to, llvm::Align(kRowBytes));
   }
 
   Value* LanesBelow(Value* count, int lanes) {
-    llvm::SmallVector<llvm::Constant*, kTileDepth> numbers;
+    llvm::SmallVector<llvm::Constant*, kRowBytes> numbers;
     for (int i = 0; i < lanes; ++i) numbers.push_back(b_.getInt16(i));
     Value* limit = b_.CreateVectorSplat(lanes, b_.CreateTrunc(count, b_.getInt16Ty()));
     return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), limit, "copy.mask");
@@ -223,11 +228,12 @@ class TileKernelEmitter {
       Value* to = Bytes(lhs_block_, b_.CreateMul(row, I64(kRowBytes)));
       EmitLoop(b_, I64(0), count, 1, "gather.k", [&](Value* i) {
         Value* from = RowAddress(row, b_.CreateAdd(k, i));
-        Value* element = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2), "gathered");
-        b_.CreateAlignedStore(element, Elements(to, i), llvm::Align(2));
+        Value* gathered = b_.CreateAlignedLoad(Element(), from, llvm::Align(element()), "gathered");
+        b_.CreateAlignedStore(gathered, Elements(to, i), llvm::Align(element()));
       });
-      EmitLoop(b_, count, I64(kTileDepth), 1, "gather.zero",
-               [&](Value* i) { b_.CreateAlignedStore(b_.getInt16(0), Elements(to, i), llvm::Align(2)); });
+      EmitLoop(b_, count, I64(depth()), 1, "gather.zero", [&](Value* i) {
+        b_.CreateAlignedStore(llvm::Constant::getNullValue(Element()), Elements(to, i), llvm::Align(element()));
+      });
     });
   }
 

@@ -123,6 +123,10 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const bool one_panel = columns.max <= kPanelColumns && !in_chain;
   const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
+  // Bytes that are widened to i16 are masked: of 16 registers, the mask takes that of a row.
+  const bool widens_bytes =
+      plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
+  if (widens_bytes && traits.vector_registers < 32 && tile.rows > 1) --tile.rows;
   const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.squares =
       one_panel && schedule.lane_axis == c.n && lhs.ok() && gemm::TakesSquares(plan, c, *lhs, schedule.lanes);
@@ -132,7 +136,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
     std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, pieces, tile);
   }
   tile.task_panels = kTaskPanels;
-  if (traits.bf16_matmuls == BF16Matmuls::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
+  if (gemm::MultipliesTiles(EmitTarget::Of(traits), plan.buffers[c.rhs.ref].dtype,
+                            lhs.ok() && lhs->unit_depth_stride)) {
     // Arithmetic is so much faster that the lhs must be read from beyond L2 less often.
     std::tie(tile.rows, tile.panels) = std::pair(gemm::kTileKernelRows, gemm::kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;

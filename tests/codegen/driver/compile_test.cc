@@ -329,9 +329,10 @@ TEST(Compile, DescribesWhatItMade) {
   EXPECT_EQ(program.provenance.options, "targets=x86-64-v4,x86-64-v3,x86-64-v2");
 }
 
-TEST(Compile, MatmulsInBF16HaveVariantsOfTheirOwn) {
+TEST(Compile, MatmulsInBF16AndIntegersHaveVariantsOfTheirOwn) {
   const auto targets = [](const std::string& dtype, std::vector<std::string> asked) {
-    auto compiled = Compile(Parse("graph @g(%a: " + dtype + "[M, K], %b: " + dtype + R"([K, 3]) {
+    const std::string rhs = dtype == "u8" ? "i8" : dtype;
+    auto compiled = Compile(Parse("graph @g(%a: " + dtype + "[M, K], %b: " + rhs + R"([K, 3]) {
   %y = dot %a, %b
   return "y" = %y
 })"),
@@ -345,6 +346,10 @@ TEST(Compile, MatmulsInBF16HaveVariantsOfTheirOwn) {
                                                "x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("i16", {}), ElementsAre("x86-64-v4+avx512vnni", "x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("i16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512vnni"));
+  EXPECT_THAT(targets("u8", {}), ElementsAre("x86-64-v4+avx512vnni+amx-tile+amx-int8", "x86-64-v4+avx512vnni",
+                                             "x86-64-v4", "x86-64-v3", "x86-64-v2"));
+  EXPECT_THAT(targets("u8", {"x86-64-v4+avx512bf16+amx-tile+amx-bf16"}),
+              ElementsAre("x86-64-v4+avx512vnni+amx-tile+amx-int8"));
   EXPECT_THAT(targets("f16", {}), ElementsAre("x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("f32", {"x86-64-v4+avx512bf16", "x86-64-v4+adx"}), ElementsAre("x86-64-v4+adx", "x86-64-v4"));
   EXPECT_THAT(targets("bf16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512bf16"));

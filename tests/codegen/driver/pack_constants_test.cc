@@ -43,27 +43,38 @@ TEST_P(PackPanelsTest, EveryElementHasItsPlaceAndTheRestIsZero) {
   }
 }
 
-TEST_P(PackPanelsTest, PairsOfRowsLieTogether) {
-  const bool transposed = GetParam();
-  for (int64_t rows : {1, 4, 5}) {
+// Words of 4 bytes hold as many rows of one column as fit.
+template <typename Element>
+void ExpectWords(bool transposed) {
+  constexpr int kSteps = 4 / sizeof(Element);
+  for (int64_t rows : {1, 4, 5, 7}) {
     for (int64_t columns : {1, 16, 21}) {
-      const int64_t batch = 2, pairs = (rows + 1) / 2;
+      const int64_t batch = 2, words = (rows + kSteps - 1) / kSteps;
       const std::vector<float> numbers = Matrices(batch, rows, columns, transposed);
-      const std::vector<uint16_t> data(numbers.begin(), numbers.end());
-      PanelSource source{reinterpret_cast<const std::byte*>(data.data()), batch, rows, columns, 2, transposed};
-      source.pairs = true;
+      std::vector<Element> data;
+      for (float number : numbers) data.push_back(static_cast<Element>(static_cast<int>(number)));
+      PanelSource source{
+          reinterpret_cast<const std::byte*>(data.data()), batch, rows, columns, sizeof(Element), transposed};
+      source.word_rows = kSteps;
       const int64_t total = batch * source.panels();
-      ASSERT_EQ(source.panel_bytes(), pairs * 16 * 2 * 2);
-      std::vector<uint16_t> packed(total * pairs * 32, 0xffff);
+      ASSERT_EQ(source.panel_bytes(), words * 16 * 4);
+      std::vector<Element> packed(total * words * 16 * kSteps, static_cast<Element>(-1));
       PackPanels(source, 0, total, reinterpret_cast<std::byte*>(packed.data()));
       for (int64_t i = 0; i < static_cast<int64_t>(packed.size()); ++i) {
-        const int64_t row = i / 32 % pairs * 2 + i % 2, panel = i / 32 / pairs % source.panels();
-        const int64_t matrix = i / 32 / pairs / source.panels(), column = panel * 16 + i / 2 % 16;
+        const int64_t word = i / kSteps / 16 % words, row = word * kSteps + i % kSteps;
+        const int64_t panel = i / kSteps / 16 / words % source.panels();
+        const int64_t matrix = i / kSteps / 16 / words / source.panels(), column = panel * 16 + i / kSteps % 16;
         const bool inside = row < rows && column < columns;
-        ASSERT_EQ(packed[i], inside ? static_cast<uint16_t>(At(matrix, row, column)) : 0) << "at " << i;
+        const float expected = inside ? At(matrix, row, column) : 0;
+        ASSERT_EQ(packed[i], static_cast<Element>(static_cast<int>(expected))) << "at " << i;
       }
     }
   }
+}
+
+TEST_P(PackPanelsTest, WordsHoldConsecutiveRows) {
+  ExpectWords<uint16_t>(GetParam());
+  ExpectWords<int8_t>(GetParam());
 }
 
 // Of the weights of a channel and a column, point (u, v) of G g G^T.

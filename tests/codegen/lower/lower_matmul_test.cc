@@ -215,7 +215,7 @@ g0_dot_pack: kernel axes [a0: 2 parallel, a1: d0 parallel, a2: 16 parallel]
 g0_dot: contraction axes [a0: d0 parallel, a1: 32 parallel, a2: d1 contract]
   m a0, n a1, k a2, sum in stage 0
   in b0: bf16[d0, d1]
-  in b1: bf16[d1, 32] pair_panels16
+  in b1: bf16[d1, 32] word_panels16
   out b2: bf16[d0, 32]
   local b3: f32[]
   stage over [a2]
@@ -233,7 +233,7 @@ g1_dot_pack: kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 16 parallel]
 g1_dot: contraction axes [a0: d0 parallel, a1: d0 parallel, a2: 6 contract]
   m a0, n a1, k a2, sum in stage 0
   in b0: bf16[d0, 6]
-  in b1: bf16[6, d0] pair_panels16
+  in b1: bf16[6, d0] word_panels16
   out b2: bf16[d0, d0]
   local b3: f32[]
   stage over [a2]

@@ -156,7 +156,7 @@ int64_t Count(const MatmulCaseForm& form, const MatmulCaseSize& size, bool rhs) 
 // odd depth to pairs is, as matmuls rely on. On devices halves of rows swap (HasXorSwizzle).
 AlignedMemory Panels(const MatmulCaseForm& form, const MatmulCaseSize& size) {
   const int64_t panels = (size.n + 15) / 16, batch = Count(form, size, true);
-  const int64_t step = LayoutOf(form) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
+  const int64_t step = LayoutOf(form) == ConstantLayout::kWordPanels16 ? 2 : 1;  // rows that lie together
   const int64_t rows = (size.k + step - 1) / step * step;
   AlignedMemory bytes(batch * panels * rows * 16 * SizeOf(form.dtype));
   char* to = bytes.data();

@@ -45,7 +45,7 @@ TEST(DevicePanels, NoBytesStayNoneWhateverTheDims) {
 TEST(DevicePanels, HalvesOfEverySecondFourRowsChangePlaces) {
   constexpr int kDepth = 11, kWidth = 20;
   for (const bool pairs : {false, true}) {
-    const auto layout = pairs ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
+    const auto layout = pairs ? ConstantLayout::kWordPanels16 : ConstantLayout::kPanels16;
     const auto dtype = pairs ? DType::kBF16 : DType::kF16;
     const std::vector<uint16_t> words = OnDevice(dtype, layout, kDepth, kWidth, Panels(kDepth, kWidth, pairs));
     ASSERT_EQ(words.size(), 2u * kDepth * kColumns);

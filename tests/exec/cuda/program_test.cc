@@ -137,17 +137,30 @@ TEST_F(CudaProgramTest, ConstantsThatDoNotFitAreAnError) {
   EXPECT_EQ(Load(), "OK");
 }
 
-// Pairs of steps lie together in artifacts, of which kernels read one after another; here three steps of 16 columns.
-TEST_F(CudaProgramTest, PairPanelsArePanelsInTheDevicesMemory) {
+// Steps lie together in words in artifacts, which kernels read one after another; here three steps of 16 columns.
+TEST_F(CudaProgramTest, WordPanelsArePanelsInTheDevicesMemory) {
   uint16_t pairs[2 * 2 * 16], panel[3 * 16];
   for (int i = 0; i < 64; ++i) pairs[i] = static_cast<uint16_t>(i / 32 * 2 + i % 2 + 100 * (i % 32 / 2));
   program_.constants.push_back(
-      {"w", DType::kBF16, {3, 16}, ConstantLayout::kPairPanels16, std::as_bytes(std::span(pairs))});
+      {"w", DType::kBF16, {3, 16}, ConstantLayout::kWordPanels16, std::as_bytes(std::span(pairs))});
   ASSERT_EQ(Load(), "OK");
   const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
   CopyStream(Device()).FromDevice(panel, constant, sizeof(panel));
   for (int step = 0; step < 3; ++step) {
     for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 100 * column);
+  }
+}
+
+TEST_F(CudaProgramTest, PanelsOfBytesToo) {
+  int8_t words[2 * 4 * 16], panel[6 * 16];  // six steps
+  for (int i = 0; i < 128; ++i) words[i] = static_cast<int8_t>(i / 64 * 4 + i % 4 + 7 * (i % 64 / 4));
+  program_.constants.push_back(
+      {"w", DType::kI8, {6, 16}, ConstantLayout::kWordPanels16, std::as_bytes(std::span(words))});
+  ASSERT_EQ(Load(), "OK");
+  const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
+  CopyStream(Device()).FromDevice(panel, constant, sizeof(panel));
+  for (int step = 0; step < 6; ++step) {
+    for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 7 * column);
   }
 }
 

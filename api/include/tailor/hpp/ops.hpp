@@ -398,7 +398,7 @@ class ValueOps : public detail::ValueBase {
   // Shapes: lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are not
   //   provably equal, every run checks them.
   // Types: f16, bf16, f32, f64, i16, i32, i64, u32 or u64; all operands and the result alike, but sums of i16
-  //   are i32. f16 and bf16 accumulate in f32, integers wrap.
+  //   are i32; or lhs u8 and rhs i8, with sums in i32. f16 and bf16 accumulate in f32, integers wrap.
   Value dot(const Operand& rhs, const DotOptions& options = {}) const;
 
   // bind(count, extent): bind(count, extent).

@@ -168,7 +168,7 @@ TEST(WinogradWindows, NoFewWindows) {
 TEST(WinogradWindows, NoOtherTypesAndNoWeightsThatOnlyARunHas) {
   EXPECT_EQ(LayoutOf({.dtype = "f64"}), kDirect);
   EXPECT_EQ(LayoutOf({.dtype = "f16"}), kDirect);
-  EXPECT_EQ(LayoutOf({.dtype = "bf16"}), ConstantLayout::kPairPanels16);
+  EXPECT_EQ(LayoutOf({.dtype = "bf16"}), ConstantLayout::kWordPanels16);
   EXPECT_EQ(LayoutOf({.constant = false}), kDirect);
   EXPECT_EQ(PlanOf({.constant = false}).Text().find("staging"), std::string::npos);  // windows are read in place
 }

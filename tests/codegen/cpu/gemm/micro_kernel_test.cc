@@ -135,6 +135,30 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
   }
 }
 
+TEST(MicroKernel, DepthLoopOfIntegersKeepsItsSumsInRegisters) {
+  for (const CpuTarget& target : CpuLevels()) {
+    if (target.traits.vector_bytes < 32) continue;  // instructions of two operands copy the pairs that they multiply
+    for (DType rhs : {DType::kI16, DType::kI8}) {
+      SCOPED_TRACE(target.name + " " + NameOf(rhs));
+      const int pieces = kPanelColumns * 4 / target.traits.vector_bytes;
+      const bool widened = target.traits.integer_matmuls == IntegerMatmuls::kPairs;
+      auto [rows, panels] = BestTile(target.traits, pieces);
+      if (widened && rhs == DType::kI8 && target.traits.vector_registers < 32) --rows;  // for the mask of bytes
+      const MicroKernel kernel{.rows = rows,
+                               .panels = panels,
+                               .lanes = kPanelColumns / pieces,
+                               .lhs = rhs == DType::kI8 ? DType::kU8 : rhs,
+                               .rhs = rhs,
+                               .accumulate = DType::kI32,
+                               .unit_depth_stride = target.traits.integer_matmuls != IntegerMatmuls::kTiles};
+      const std::string add = widened ? "vpmaddwd" : rhs == DType::kI8 ? "vpdpbusd" : "vpdpwssd";
+      const std::vector<std::string> loop = DepthLoop(kernel, target, add);
+      EXPECT_EQ(Count(loop, add), (widened && rhs == DType::kI8 ? 2 : 1) * rows * panels * pieces);
+      if (kernel.unit_depth_stride) ExpectOnlyAddressesOnStack(loop);
+    }
+  }
+}
+
 // Of a square: each column's factor is read by the multiply-add itself, and 64 shuffles transpose the next square.
 TEST(MicroKernel, DepthLoopOfSquaresBroadcastsFactorsFromMemory) {
   for (const CpuTarget& target : CpuLevels()) {

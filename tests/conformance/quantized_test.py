@@ -1,0 +1,117 @@
+"""Matmuls and convolutions of bytes: ONNX's integer operators have onnxruntime's bits, dequantized operands its results."""
+import itertools
+import unittest
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+import tailor
+import tailor.onnx
+
+U8, I8, I32, FLOAT = TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.FLOAT
+NUMPY = {U8: np.uint8, I8: np.int8}
+
+
+def numbers(kind, shape, seed=1):
+    info = np.iinfo(NUMPY[kind])
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(NUMPY[kind])
+
+
+class Case:
+    def __init__(self, nodes, inputs, constants, output):
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(*value) for value in inputs],
+                                  [helper.make_tensor_value_info("y", output, None)],
+                                  [numpy_helper.from_array(np.asarray(array), name)
+                                   for name, array in constants.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        self.graph = tailor.onnx.load(model)
+        self.executable = self.graph.compile("host")
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                                    providers=["CPUExecutionProvider"])
+
+    def check(self, test, tolerance=0.0, **arrays):
+        wanted = self.session.run(None, arrays)[0]
+        got = self.executable.run(**arrays)[0]
+        test.assertEqual((got.dtype, got.shape), (wanted.dtype, wanted.shape))
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * np.abs(wanted).max(initial=1))
+
+    def dots(self):
+        return [line for line in self.graph.text.splitlines() if " = dot " in line]
+
+
+class IntegerTest(unittest.TestCase):
+    # Weights exceed i8 without their zero point where that is far from the middle.
+    ZEROS = ((U8, I8, np.uint8(7), np.int8(0)), (I8, I8, np.int8(-3), np.int8(0)), (U8, U8, np.uint8(200), np.uint8(128)),
+             (U8, U8, np.uint8(0), np.uint8(3)), (U8, I8, None, None))
+
+    def test_matmuls(self):
+        for (a, b, a_zero, b_zero), depth in itertools.product(self.ZEROS, (3, 64, 70)):
+            with self.subTest(a=a, b=b, a_zero=a_zero, depth=depth):
+                constants = {"w": numbers(b, (depth, 21))}
+                if a_zero is not None:
+                    constants.update(a_zero=a_zero, w_zero=b_zero)
+                node = helper.make_node("MatMulInteger", ["x", *constants], ["y"])
+                case = Case([node], [("x", a, ["b", "m", depth])], constants, I32)
+                for shape in ((1, 1), (2, 5), (3, 37)):
+                    case.check(self, x=numbers(a, (*shape, depth)))
+
+    def test_matmuls_of_inputs(self):
+        node = helper.make_node("MatMulInteger", ["x", "w", "a", "b"], ["y"])
+        case = Case([node], [("x", U8, ["m", "k"]), ("w", U8, ["k", "n"])], {"a": np.uint8(9), "b": np.uint8(1)}, I32)
+        for m, k, n in ((1, 1, 1), (5, 33, 18), (40, 64, 3)):
+            case.check(self, x=numbers(U8, (m, k)), w=numbers(U8, (k, n), 2))
+
+    def test_zero_points_of_rows_and_columns(self):
+        node = helper.make_node("MatMulInteger", ["x", "w", "a", "b"], ["y"])
+        constants = {"w": numbers(I8, (10, 6)), "a": np.uint8(4), "b": np.arange(6, dtype=np.int8) - 3}
+        Case([node], [("x", U8, ["m", 10])], constants, I32).check(self, x=numbers(U8, (7, 10)))
+
+    def test_convolutions(self):
+        forms = (((9, 5, 3, 3), {"pads": [1, 1, 1, 1]}), ((6, 5, 1, 1), {"strides": [2, 2]}),
+                 ((10, 1, 3, 3), {"group": 5, "pads": [1, 0, 1, 0]}), ((8, 5, 3, 2), {"auto_pad": "SAME_UPPER"}),
+                 ((5, 5, 3, 1), {"dilations": [9, 1], "pads": [9, 0, 9, 0]}))
+        for (shape, attributes), (a, b, a_zero, b_zero) in itertools.product(forms, self.ZEROS[:4]):
+            with self.subTest(shape=shape, a=a, b=b):
+                node = helper.make_node("ConvInteger", ["x", "w", "a", "b"], ["y"], **attributes)
+                case = Case([node], [("x", a, ["n", 5, "h", "w"])], {"w": numbers(b, shape), "a": a_zero, "b": b_zero},
+                            I32)
+                for n, h, w in ((1, 20, 21), (2, 19, 40)):
+                    case.check(self, x=numbers(a, (n, 5, h, w)))
+
+
+class DequantizedTest(unittest.TestCase):
+    """Products of dequantized operands are those of their bytes, where these fit."""
+
+    def case(self, op, rhs, scale, zero, axis, kind=U8, x_zero=np.uint8(11), **attributes):
+        constants = {"sx": np.float32(0.03), "zx": x_zero, "w": rhs, "sw": scale, "zw": zero}
+        nodes = [helper.make_node("QuantizeLinear", ["x", "sx", "zx"], ["q"]),
+                 helper.make_node("DequantizeLinear", ["q", "sx", "zx"], ["d"]),
+                 helper.make_node("DequantizeLinear", ["w", "sw", "zw"], ["v"], axis=axis),
+                 helper.make_node(op, ["d", "v"], ["y"], **attributes)]
+        return Case(nodes, [("x", FLOAT, ["m", 24])], constants, FLOAT)
+
+    def check(self, case, lhs):
+        self.assertEqual(len(case.dots()), 1)
+        self.assertIn(lhs, case.dots()[0])
+        for rows in (1, 6, 33):
+            case.check(self, 1e-5, x=np.random.default_rng(rows).standard_normal((rows, 24)).astype(np.float32))
+
+    def test_one_scale_or_one_for_each_column(self):
+        scales = np.linspace(0.01, 0.05, 18, dtype=np.float32)
+        self.check(self.case("MatMul", numbers(I8, (24, 18)), np.float32(0.02), np.int8(0), 1), "i32[m, 18]")
+        self.check(self.case("MatMul", numbers(I8, (24, 18)), scales, np.zeros(18, np.int8), 1), "i32[m, 18]")
+        self.check(self.case("Gemm", numbers(I8, (18, 24)), scales, np.zeros(18, np.int8), 0, transB=1), "i32[m, 18]")
+        self.check(self.case("Gemm", numbers(I8, (24, 18)), np.float32(0.1), np.int8(0), 0, alpha=0.5), "i32[m, 18]")
+        self.check(self.case("MatMul", numbers(U8, (24, 18)), np.float32(0.02), np.uint8(128), 1), "i32[m, 18]")
+
+    def test_others_are_real(self):
+        scales = np.linspace(0.01, 0.05, 24, dtype=np.float32)
+        self.check(self.case("MatMul", numbers(I8, (24, 18)), scales, np.zeros(24, np.int8), 0), "f32[m, 18]")
+        self.check(self.case("MatMul", numbers(U8, (24, 18)), np.float32(0.02), np.uint8(3), 1), "f32[m, 18]")
+
+
+if __name__ == "__main__":
+    unittest.main()

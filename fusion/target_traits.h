@@ -58,7 +58,7 @@ struct TargetTraits {
   // divisions.
   bool merge_rows = false;
   // Panels of f16 and bf16 have the XOR swizzle of device memory (HasXorSwizzle), and a session converts constants.
-  // Else they are those of the artifact (PanelLayout): bf16 in pairs of rows.
+  // Else they are those of the artifact (PanelLayout).
   bool device_panels = false;
   bool external_f16_gemm = false;  // external gemms support f16
   bool warpgroup_matmuls = false;  // GPU: warpgroup gemms of matrices in shared memory

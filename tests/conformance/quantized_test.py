@@ -107,6 +107,27 @@ class DequantizedTest(unittest.TestCase):
         self.check(self.case("Gemm", numbers(I8, (24, 18)), np.float32(0.1), np.int8(0), 0, alpha=0.5), "i32[m, 18]")
         self.check(self.case("MatMul", numbers(U8, (24, 18)), np.float32(0.02), np.uint8(128), 1), "i32[m, 18]")
 
+    def test_sums_that_would_wrap_are_real(self):
+        depth = 70000
+        constants = {"s": np.float32(0.01), "z": np.uint8(0), "w": np.full((depth, 2), 127, np.int8), "zw": np.int8(0)}
+        nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["d"]),
+                 helper.make_node("DequantizeLinear", ["w", "s", "zw"], ["v"]),
+                 helper.make_node("MatMul", ["d", "v"], ["y"])]
+        case = Case(nodes, [("x", U8, ["m", depth])], constants, FLOAT)
+        case.check(self, 1e-3, x=np.full((1, depth), 255, np.uint8))
+
+    def test_scales_whose_product_is_no_number(self):
+        for x, w in ((1e30, 1e30), (1e-22, 1e-20), (1e30, 1e-35)):
+            constants = {"sx": np.float32(x), "sw": np.float32(w), "z": np.uint8(1), "zw": np.int8(0),
+                         "w": np.array([[0, 3], [0, -2]], np.int8)}
+            nodes = [helper.make_node("DequantizeLinear", ["x", "sx", "z"], ["d"]),
+                     helper.make_node("DequantizeLinear", ["w", "sw", "zw"], ["v"]),
+                     helper.make_node("MatMul", ["d", "v"], ["y"])]
+            case = Case(nodes, [("x", U8, ["m", 2])], constants, FLOAT)
+            rows = np.array([[1, 1], [200, 7]] if x < 1 or w < 1 else [[1, 1], [200, 1]], np.uint8)
+            wanted, got = case.session.run(None, {"x": rows})[0], case.executable.run(x=rows)[0]
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=0, err_msg=f"{x} {w}")
+
     def test_others_are_real(self):
         scales = np.linspace(0.01, 0.05, 24, dtype=np.float32)
         self.check(self.case("MatMul", numbers(I8, (24, 18)), scales, np.zeros(24, np.int8), 0), "f32[m, 18]")

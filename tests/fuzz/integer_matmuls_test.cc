@@ -27,9 +27,8 @@ void ExpectMatmulsRight(const char* lhs, const char* rhs) {
            "(%x: L[B, M, 33]) {\n  %w = constant @w : R[33, 40]\n  %y = dot %x, %w",
            "(%x: L[M, 192]) {\n  %w = constant @w : R[7, 192]\n  %y = dot %x, %w {transpose_rhs = 1}",
            "(%x: L[K, M], %w: R[K, N]) {\n  %y = dot %x, %w {transpose_lhs = 1}",
-           "(%x: L[B, M, K], %w: R[B, N, K]) {\n  %y = dot %x, %w {transpose_rhs = 1}",
-           "(%x: L[M, K], %w: R[K, 1]) {\n  %y = dot %x, %w",
            "(%x: L[M, 3], %w: R[3, N]) {\n  %y = dot %x, %w",
+           "(%x: L[M, 1100]) {\n  %w = constant @w : R[1100, 40]\n  %y = dot %x, %w",
            "(%x: L[M, 20]) {\n  %w = constant @w : R[20, 1]\n  %y = dot %x, %w",
        }) {
     const std::string typed = absl::StrReplaceAll(graph, {{"L[", lhs}, {"R[", rhs}});
@@ -75,11 +74,12 @@ void ExpectConvolutionsRight(const std::string& image, const std::string& weight
   };
   for (const Form& form : {Form{"N, 5, H, W", "20, 5, 3, 3", {.low = {1, 1}, .high = {1, 1}}},
                            Form{"N, 16, H, 9", "6, 16, 1, 1", {.strides = {2, 2}}},
+                           Form{"1, 4, 7, 20", "17, 4, 1, 3", {}},  // two panels of results along rows
                            Form{"N, 6, 8, W", "6, 1, 3, 3", {.low = {1, 1}, .high = {1, 1}}, 6},
                            Form{"N, 6, H, 7", "4, 3, 1, 1", {.low = {1, 0}, .high = {1, 0}}, 2}}) {
-    Graph graph = *ParseGraph(
-        absl::StrCat("graph @conv(%x: i16[", form.x, "]) {\n  %w = constant @w : i16[", form.weights, "]\n  return\n}"),
-        SmallNumbers);
+    Graph graph = *ParseGraph(absl::StrCat("graph @conv(%x: ", image, "[", form.x,
+                                           "]) {\n  %w = constant @w : ", weights, "[", form.weights, "]\n  return\n}"),
+                              SmallNumbers);
     const auto y = Conv(graph, {0, 0}, {1, 0}, {}, form.windows, form.groups);
     ASSERT_TRUE(y.ok()) << y.status();
     EXPECT_EQ(graph.type(*y).dtype, DType::kI32);

@@ -179,18 +179,20 @@ void GraphMaker::AppendHeads() {
 
 void GraphMaker::AppendDot() {
   const auto at_hand = Percent(80) ? FindFloat(2) : Find([&](Value v) {
-    return rank(v) >= 2 && (dtype(v) == DType::kI16 || (IsInteger(dtype(v)) && SizeOf(dtype(v)) >= 4));
+    return rank(v) >= 2 &&
+           (dtype(v) == DType::kI16 || dtype(v) == DType::kU8 || (IsInteger(dtype(v)) && SizeOf(dtype(v)) >= 4));
   });
   const Value x = at_hand && Percent(80) ? *at_hand : Input(DType::kF32, {AnyDim(), OneOf<int64_t>({3, 8, 17, 32})});
   const int64_t transpose_lhs = Percent(15), transpose_rhs = Percent(40);
   const DimExpr depth = shape(x)[rank(x) - (transpose_lhs != 0 ? 2 : 1)];
+  const DType of_rhs = dtype(x) == DType::kU8 ? DType::kI8 : dtype(x);
   const auto found = Find([&](Value v) {
-    return rank(v) >= 2 && dtype(v) == dtype(x) && shape(v)[rank(v) - (transpose_rhs != 0 ? 1 : 2)] == depth;
+    return rank(v) >= 2 && dtype(v) == of_rhs && shape(v)[rank(v) - (transpose_rhs != 0 ? 1 : 2)] == depth;
   });
   Value y;
   if (depth.constant() && Percent(60)) {
     const DimExpr columns = OneOf<int64_t>({1, 5, 16, 40});
-    y = Constant(dtype(x), transpose_rhs != 0 ? Shape{columns, depth} : Shape{depth, columns});
+    y = Constant(of_rhs, transpose_rhs != 0 ? Shape{columns, depth} : Shape{depth, columns});
   } else if (found && Percent(60)) {
     y = *found;
   } else {
@@ -199,7 +201,7 @@ void GraphMaker::AppendDot() {
     const DimExpr columns = AnyDim();
     other.push_back(transpose_rhs != 0 ? columns : depth);
     other.push_back(transpose_rhs != 0 ? depth : columns);
-    y = Input(dtype(x), std::move(other));
+    y = Input(of_rhs, std::move(other));
   }
   Keep(Append(OpKind::kDot, {x, y}, {{"transpose_lhs", transpose_lhs}, {"transpose_rhs", transpose_rhs}}));
 }

@@ -238,7 +238,8 @@ static inline void tailor_spatial_options_init(tailor_spatial_options* options) 
  * Padded 1 x 1 convolutions are faster with finite constant weights.
  * Shapes:  x [N, C, D...], weights [M, C / groups, K...], bias [M] (0: none) -> [N, M, O...] with O = max(floordiv(low
  *          + D + high - (K - 1) * dilation - 1, stride) + 1, 0).
- * Types:   f16, bf16, f32 or f64; the same for all operands. */
+ * Types:   f16, bf16, f32, f64, i32 or i64; the same for all operands. Or x and weights in i16, or x in u8 and weights
+ *          in i8: bias and result are then i32. Integers wrap. */
 TAILOR_API tailor_status* tailor_graph_conv(tailor_graph* graph, tailor_value x, tailor_value weights,
                                             tailor_value bias, int64_t groups, const tailor_spatial_options* options,
                                             tailor_value* out);
@@ -395,8 +396,9 @@ typedef struct tailor_compile_options {
   uint64_t struct_size;
   /* CPU targets; the best supported one is chosen at load. "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with
    * more features ("x86-64-v4+avx512bf16"); "host" is the best level of this machine. Default (count 0): the three
-   * levels, for bf16 matmuls also "x86-64-v4+avx512bf16" and "x86-64-v4+avx512bf16+amx-tile+amx-bf16", and for i16
-   * matmuls "x86-64-v4+avx512vnni". Without such matmuls these are the same as "x86-64-v4". */
+   * levels, for bf16 matmuls also "x86-64-v4+avx512bf16" and "x86-64-v4+avx512bf16+amx-tile+amx-bf16", for
+   * matmuls of u8 by i8 or in i16 "x86-64-v4+avx512vnni", and of u8 by i8 also
+   * "x86-64-v4+avx512vnni+amx-tile+amx-int8". Without such matmuls these are the same as "x86-64-v4". */
   const char* const* targets;
   size_t target_count;
   /* Called on the caller's thread with the phase and the fraction done (0..1). Return 0 to cancel; the call then fails

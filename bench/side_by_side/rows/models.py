@@ -23,9 +23,9 @@ PEERS = ("onnxruntime", "openvino")
 NAMES = ("Tailor", "onnxruntime", "OpenVINO")
 BUILDS = ("default", "host", "fixed")
 COMPILE_TIMEOUT = 600
-GEOMEANS = {"images": 1.2, "transformers": 1.15, "speech": 1.0, "detection": 1.0}
+GEOMEANS = {"images": 1.2, "transformers": 1.15, "speech": 1.0, "detection": 1.0, "quantized": 1.0}
 GEOMEANS_AVX512 = {**GEOMEANS, "transformers": 1.3}
-WORST = {"images": 0.95, "transformers": 1.0, "speech": 1.0, "detection": 1.0}
+WORST = {"images": 0.95, "transformers": 1.0, "speech": 1.0, "detection": 1.0, "quantized": 0.95}
 COMPILE_RATIO = AtMost(1.5)
 MEBI = 1 << 20
 

@@ -64,7 +64,7 @@ type CompileOptions struct {
 	Runtime *tailor.Runtime
 	// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
 	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for matmuls in
-	// bf16 those with instructions for them.
+	// bf16, of u8 by i8 and in i16 those with instructions for them.
 	Targets []string
 	// Threads to compile with; 0: tailor.UsableCPUs().
 	Threads int

@@ -240,8 +240,8 @@ class Graph(GraphOps, Layers, Building):
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
-            none: the three levels, and those with instructions for bf16 if the graph has matmuls in bf16. GPUs are
-            further targets (docs/gpu.md).
+            none: the three levels, and those with instructions for matmuls in bf16, of u8 by i8 or in i16 that the graph
+            has. GPUs are further targets (docs/gpu.md).
         progress: called with (phase, share done): "analyse facts", "fuse stitch", ..., "emit", "done". False or 0 cancels.
         secret_key: 64 bytes (Ed25519) that sign the artifact.
         max_versions, max_code_bytes: bounds on the versions of a kernel (8) and on the code of a target (64 MiB).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/backend/host_build.h"
 #include "codegen/cpu/emit_cpu.h"
 #include "codegen/link/target_machine.h"
@@ -77,13 +78,16 @@ struct SpecialMatmuls {
   bool bf16, integers, bytes;
 };
 
-// The level of CpuLevels() to compile for in place of `level`: without features that the program does not use.
+// The target to compile for in place of `level`, one of CpuLevels(): without features that the program does not use,
+// and with those that all machines of the level have.
 std::string UsefulLevel(const CpuTarget& level, const SpecialMatmuls& has) {
   const bool bf16 = level.traits.bf16_matmuls != BF16Matmuls::kConverted;
   const bool bf16_tiles = level.traits.bf16_matmuls == BF16Matmuls::kTiles;
   const bool byte_tiles = level.traits.integer_matmuls == IntegerMatmuls::kTiles;
   const bool dot_products = level.traits.integer_matmuls != IntegerMatmuls::kPairs;
-  if (has.bf16 && bf16) return level.name;
+  if (has.bf16 && bf16) {
+    return absl::StrCat(level.name, has.integers ? "+avx512vnni" : "", has.bytes && bf16_tiles ? "+amx-int8" : "");
+  }
   if (has.bytes && (bf16_tiles || byte_tiles)) return "x86-64-v4+avx512vnni+amx-tile+amx-int8";
   return has.integers && (bf16 || dot_products) ? "x86-64-v4+avx512vnni" : level.level;
 }

@@ -61,7 +61,7 @@ class ContractionEmitter {
     }
     for (const MicroKernel& kernel : micro_kernels_) KeepSums(kernel.rows, kernel.panels);
     if (KeepsRowSums()) {
-      KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : tile_.panels);
+      KeepSums(tile_.task_rows, KeepsAllSums() ? tile_.task_panels : PanelsForRows(tile_, pieces_, tile_.rows));
       for (const MatmulTiling& tiling : tile_.tilings) KeepSums(tiling.task_rows, tiling.panels);
     }
     return absl::OkStatus();

@@ -123,10 +123,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const bool one_panel = columns.max <= kPanelColumns && !in_chain;
   const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
-  // Bytes that are widened to i16 are masked: of 16 registers, the mask takes that of a row.
+  // Bytes that are widened to i16 are masked: where the mask finds no register beside the sums, the panels, a factor
+  // and a product, it takes that of a row.
   const bool widens_bytes =
       plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
-  if (widens_bytes && traits.vector_registers < 32 && tile.rows > 1) --tile.rows;
+  const bool full = (tile.rows + 1) * tile.panels * pieces + 3 > traits.vector_registers;
+  if (widens_bytes && full && tile.rows > 1) --tile.rows;
   const auto lhs = gemm::FormOfLhs(accesses, c);
   tile.squares =
       one_panel && schedule.lane_axis == c.n && lhs.ok() && gemm::TakesSquares(plan, c, *lhs, schedule.lanes);

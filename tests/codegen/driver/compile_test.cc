@@ -350,6 +350,15 @@ TEST(Compile, MatmulsInBF16AndIntegersHaveVariantsOfTheirOwn) {
                                              "x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("u8", {"x86-64-v4+avx512bf16+amx-tile+amx-bf16"}),
               ElementsAre("x86-64-v4+avx512vnni+amx-tile+amx-int8"));
+  // All machines with AVX512-BF16 have AVX512-VNNI, and all with AMX-BF16 have AMX-INT8.
+  auto both = Compile(Parse(R"(graph @g(%a: bf16[M, 9], %b: bf16[9, 3], %c: u8[M, 9], %d: i8[9, 3]) {
+  %x = dot %a, %b
+  %y = dot %c, %d
+  return %x, %y
+})"),
+                      {.targets = {"x86-64-v4+avx512bf16+amx-tile+amx-bf16"}});
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->program.variants[0].target, "x86-64-v4+avx512bf16+amx-tile+amx-bf16+avx512vnni+amx-int8");
   EXPECT_THAT(targets("f16", {}), ElementsAre("x86-64-v4", "x86-64-v3", "x86-64-v2"));
   EXPECT_THAT(targets("f32", {"x86-64-v4+avx512bf16", "x86-64-v4+adx"}), ElementsAre("x86-64-v4+adx", "x86-64-v4"));
   EXPECT_THAT(targets("bf16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512bf16"));

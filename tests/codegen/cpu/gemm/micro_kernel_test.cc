@@ -143,7 +143,7 @@ TEST(MicroKernel, DepthLoopOfIntegersKeepsItsSumsInRegisters) {
       const int pieces = kPanelColumns * 4 / target.traits.vector_bytes;
       const bool widened = target.traits.integer_matmuls == IntegerMatmuls::kPairs;
       auto [rows, panels] = BestTile(target.traits, pieces);
-      if (widened && rhs == DType::kI8 && target.traits.vector_registers < 32) --rows;  // for the mask of bytes
+      if (widened && rhs == DType::kI8 && (rows + 1) * panels * pieces + 3 > target.traits.vector_registers) --rows;
       const MicroKernel kernel{.rows = rows,
                                .panels = panels,
                                .lanes = kPanelColumns / pieces,

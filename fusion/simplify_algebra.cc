@@ -1,7 +1,9 @@
 #include "fusion/simplify_algebra.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "fusion/graph_rebuild.h"
@@ -51,6 +53,52 @@ std::optional<Value> EqualOperand(const NodeRewrite& r) {
   bool commutes = node.op == OpKind::kAdd || node.op == OpKind::kMul;
   if (commutes && RightIsNeutral(r.to, node.op, r.operands[0])) return r.operands[1];
   return std::nullopt;
+}
+
+bool IsOne(const DimExpr& size) { return size == DimExpr(1); }
+
+// The maximum (or minimum) of large windows over several dims as that of one dim after the other: a + b elements per
+// window instead of a * b, for a pass over memory.
+absl::StatusOr<std::optional<Value>> ExtremeByDims(const NodeRewrite& r) {
+  constexpr int64_t kLeastElements = 81;
+  const Node& node = r.node();
+  if ((node.op != OpKind::kReduceMax && node.op != OpKind::kReduceMin) || node.i64("keep_dims") != 0)
+    return std::nullopt;
+  const Node windows = r.to.node(r.operands[0].node);
+  if (windows.op != OpKind::kWindow) return std::nullopt;
+  const Shape& sizes = windows.dims("sizes");
+  const size_t count = sizes.size(), rank = windows.results[0].shape.size();
+  std::vector<int64_t> inner(count);
+  std::iota(inner.begin(), inner.end(), static_cast<int64_t>(rank - count));
+  const std::optional<int64_t> elements = ElementCount(sizes).constant();
+  if (node.i64s("axes") != inner || !elements || *elements < kLeastElements) return std::nullopt;
+  if (count - std::count_if(sizes.begin(), sizes.end(), IsOne) < 2) return std::nullopt;
+
+  const std::vector<int64_t>& strides = windows.i64s("strides");
+  const auto stride = [&](size_t dim) { return strides.empty() ? 1 : strides[dim]; };
+  std::vector<size_t> dims;
+  for (size_t dim = 0; dim < count; ++dim) {
+    if (!IsOne(sizes[dim]) || stride(dim) != 1) dims.push_back(dim);
+  }
+  const Attributes reduce{{"axes", inner}, {"keep_dims", int64_t{0}}};
+  Value x = windows.operands[0];
+  for (const size_t dim : dims) {
+    Shape size(count, 1);
+    std::vector<int64_t> step(count, 1);
+    size[dim] = sizes[dim];
+    step[dim] = stride(dim);
+    Attributes along = windows.attributes;
+    along.insert_or_assign("sizes", size);
+    along.insert_or_assign("strides", step);
+    TAILOR_ASSIGN_OR_RETURN(const NodeId taken, r.to.Append(OpKind::kWindow, {x}, along));
+    if (dim == dims.back()) {
+      TAILOR_ASSIGN_OR_RETURN(x, AppendInPlace(r, node.op, {Value{taken, 0}}, reduce));
+    } else {
+      TAILOR_ASSIGN_OR_RETURN(const NodeId found, r.to.Append(node.op, {Value{taken, 0}}, reduce));
+      x = {found, 0};
+    }
+  }
+  return x;
 }
 
 // The operand of `v`, a product with a constant of one element, that is the constant; -1: `v` is no such product.
@@ -103,6 +151,8 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
     const Node& node = r.node();
     if (r.operands.empty() || node.results.size() != 1) return std::nullopt;
+    TAILOR_ASSIGN_OR_RETURN(const std::optional<Value> extreme, ExtremeByDims(r));
+    if (extreme) return extreme;
     std::optional<Value> equal = EqualOperand(r);
     if (equal && r.to.type(*equal) == node.results[0]) return equal;
     bool square =

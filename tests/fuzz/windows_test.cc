@@ -40,6 +40,12 @@ TEST(Windows, OfAnySizeAndDistance) {
   }
 }
 
+// One dim after the other (fusion/simplify_algebra.h).
+TEST(Windows, OfManyElements) {
+  ExpectRight(
+      Pool("f32", "reduce_max", "sizes = [9, 10], strides = [1, 2]", "4, 4", "B in [1, 2], H in [1, 9], W in [2, 20]"));
+}
+
 TEST(Windows, InSeveralBlocks) {
   ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3]", "1, 1", "B in [1, 2], H in [30, 40], W in [250, 300]"));
   ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3], strides = [2, 2]", "1, 1",

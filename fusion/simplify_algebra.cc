@@ -57,9 +57,9 @@ std::optional<Value> EqualOperand(const NodeRewrite& r) {
 
 bool IsOne(const DimExpr& size) { return size == DimExpr(1); }
 
-// The maximum (or minimum) of large windows over several dims as that of one dim after the other: a + b elements per
-// window instead of a * b, for a pass over memory.
-absl::StatusOr<std::optional<Value>> ExtremeByDims(const NodeRewrite& r) {
+// Rewrites max (or min) pooling by a x b windows as two passes, of a x 1 and 1 x b windows: a + b elements per result
+// instead of a * b, for one more intermediate. Any number of dims.
+absl::StatusOr<std::optional<Value>> SeparatedPool(const NodeRewrite& r) {
   constexpr int64_t kLeastElements = 81;
   const Node& node = r.node();
   if ((node.op != OpKind::kReduceMax && node.op != OpKind::kReduceMin) || node.i64("keep_dims") != 0)
@@ -151,8 +151,8 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
   auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
     const Node& node = r.node();
     if (r.operands.empty() || node.results.size() != 1) return std::nullopt;
-    TAILOR_ASSIGN_OR_RETURN(const std::optional<Value> extreme, ExtremeByDims(r));
-    if (extreme) return extreme;
+    TAILOR_ASSIGN_OR_RETURN(const std::optional<Value> pool, SeparatedPool(r));
+    if (pool) return pool;
     std::optional<Value> equal = EqualOperand(r);
     if (equal && r.to.type(*equal) == node.results[0]) return equal;
     bool square =

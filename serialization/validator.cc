@@ -262,7 +262,7 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
     constexpr uint64_t kWindow = 9, kPoints = 16;
     uint64_t& rows = dim_sizes[dim_sizes.size() - 2];
     if (winograd && (constant.dtype != DType::kF32 || rows % kWindow != 0)) return false;
-    const uint64_t steps = StepsTogether(constant.layout, constant.dtype);
+    const uint64_t steps = StepsPerWord(constant.layout, constant.dtype);
     rows = winograd ? rows / kWindow : rows + (steps - rows % steps) % steps;
     if (winograd) dim_sizes.insert(dim_sizes.begin(), kPoints);
     dim_sizes.back() = dim_sizes.back() / 16 + (dim_sizes.back() % 16 != 0);

@@ -21,11 +21,9 @@ constexpr ConstantLayout PanelLayout(DType dtype) {
   return words ? ConstantLayout::kWordPanels16 : ConstantLayout::kPanels16;
 }
 
-// The steps of K in a word of kWordPanels16.
-constexpr int StepsPerWord(DType dtype) { return 4 / SizeOf(dtype); }
-// The steps of K that panels of `dtype` and `layout` hold beside each other.
-constexpr int StepsTogether(ConstantLayout layout, DType dtype) {
-  return layout == ConstantLayout::kWordPanels16 ? StepsPerWord(dtype) : 1;
+// The steps of K in a word of such panels; 1 in other layouts.
+constexpr int StepsPerWord(ConstantLayout layout, DType dtype) {
+  return layout == ConstantLayout::kWordPanels16 ? 4 / SizeOf(dtype) : 1;
 }
 // `depth` steps rounded up to whole words of `steps`.
 constexpr int64_t WholeWords(int64_t depth, int steps) { return (depth + steps - 1) / steps * steps; }

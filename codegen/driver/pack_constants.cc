@@ -103,7 +103,7 @@ ProgramConstant Describe(const lower::LoweredProgram::Constant& constant, size_t
 
 PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
   PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
-  source.word_rows = StepsTogether(constant.layout, constant.dtype);
+  source.word_rows = StepsPerWord(constant.layout, constant.dtype);
   source.winograd = constant.layout == ConstantLayout::kWinogradPanels16;
   assert(constant.dims.size() >= 2);
   const size_t rank = constant.dims.size();

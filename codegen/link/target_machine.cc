@@ -115,8 +115,8 @@ absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
 const std::vector<CpuTarget>& CpuLevels() {
   static const auto& levels = *new std::vector<CpuTarget>([] {
     std::vector<CpuTarget> all = PlainLevels();
-    all.push_back(*FindCpuTarget("x86-64-v4+avx512vnni"));
-    all.push_back(*FindCpuTarget("x86-64-v4+avx512vnni+amx-tile+amx-int8"));
+    all.push_back(*FindCpuTarget(kDotProductsLevel));
+    all.push_back(*FindCpuTarget(kByteTilesLevel));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16"));
     all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16+amx-tile+amx-bf16"));
     return all;

@@ -23,6 +23,9 @@ struct CpuTarget {
 // Names: "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with further LLVM features: "x86-64-v4+avx512bf16".
 // INVALID_ARGUMENT names an unknown level or feature.
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name);
+// The levels with instructions for matmuls of i16 and bytes (IntegerMatmuls).
+inline constexpr char kDotProductsLevel[] = "x86-64-v4+avx512vnni";
+inline constexpr char kByteTilesLevel[] = "x86-64-v4+avx512vnni+amx-tile+amx-int8";
 // The default targets, ascending. All machines with AVX512-BF16 have AVX512-VNNI, and all with AMX-BF16 have AMX-INT8.
 const std::vector<CpuTarget>& CpuLevels();
 // Whether this machine has all features of `target`.

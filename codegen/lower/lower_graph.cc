@@ -76,7 +76,7 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
-    tables_.groups = {.pairs = !traits_.device_panels,
+    tables_.groups = {.device_panels = traits_.device_panels,
                       .winograd = options.winograd && traits_.winograd,
                       .stage_strided_lhs = traits_.stage_strided_lhs,
                       .packed_rhs = traits_.packed_rhs,

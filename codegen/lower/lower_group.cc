@@ -533,7 +533,7 @@ class GroupLowering {
                            const DimExpr& columns, bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
     const DType dtype = graph_.type(rhs).dtype;
-    const int steps = StepsTogether(PanelsOf(dtype), dtype);
+    const int steps = StepsPerWord(PanelsOf(dtype), dtype);
     const DType stored = steps > 1 ? DType::kU32 : dtype;
     Shape physical = copies;
     physical.insert(physical.end(), batch.begin(), batch.end());
@@ -548,7 +548,7 @@ class GroupLowering {
     const size_t b = copies.size() + batch.size();
     const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
     ExprId within = all[b + 2];
-    if (!options_.pairs && HasXorSwizzle(stored)) {
+    if (options_.device_panels && HasXorSwizzle(stored)) {
       const ExprId fours = pack.IndexOp(ExprKind::kIndexFloorDiv, all[b + 1], pack.Dim(4));
       const ExprId swapped = pack.IndexOp(ExprKind::kIndexMod, fours, pack.Dim(2));
       const ExprId moved = pack.IndexOp(ExprKind::kIndexMul, swapped, pack.Dim(kPanelColumns / 2));
@@ -602,7 +602,9 @@ class GroupLowering {
     return values.Op(OpKind::kCast, DType::kU32, {values.Op(OpKind::kBitcast, bits, {element})});
   }
 
-  ConstantLayout PanelsOf(DType dtype) const { return options_.pairs ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+  ConstantLayout PanelsOf(DType dtype) const {
+    return options_.device_panels ? ConstantLayout::kPanels16 : PanelLayout(dtype);
+  }
   ConstantLayout RhsLayout(DType dtype) const {
     return options_.packed_rhs ? PanelsOf(dtype) : ConstantLayout::kRowMajor;
   }

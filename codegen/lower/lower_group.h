@@ -14,7 +14,7 @@ namespace tailor::lower {
 
 struct LowerGroupOptions {
   bool in_place = false;           // a scatter updates the memory of its operand
-  bool pairs = true;               // panels as in the artifact; else as in device memory
+  bool device_panels = false;      // TargetTraits::device_panels
   bool winograd = false;           // 3 x 3 convolutions may use codegen/cpu/conv/winograd.h
   bool stage_strided_lhs = true;   // TargetTraits::stage_strided_lhs
   bool packed_rhs = true;          // TargetTraits::packed_rhs

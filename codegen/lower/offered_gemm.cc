@@ -54,7 +54,7 @@ bool SetRhs(const Graph& graph, const FusionGroup& group, const std::vector<Lowe
   for (const LoweredKernel::Operand& operand : kernels[0].operands) {
     if (operand.layout == ConstantLayout::kRowMajor || operand.layout == ConstantLayout::kWinogradPanels16) continue;
     if (operand.value != rhs && graph.type(operand.value).rank() != 2) return false;
-    const int steps = StepsTogether(operand.layout, operand.dtype);
+    const int steps = StepsPerWord(operand.layout, operand.dtype);
     const DimExpr rows = steps * DimExpr::CeilDiv(gemm.k, steps);
     gemm.rhs = operand;
     gemm.rhs_strides[0] = kPanelColumns * DimExpr::CeilDiv(gemm.n, kPanelColumns) * rows;

@@ -322,7 +322,7 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   for (ExprId index : indices) varies = varies || VariesByLane(index);
   auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
   auto at = [&](size_t d) { return value(Emit(indices[d])); };
-  const int steps = StepsTogether(buffer.layout, buffer.dtype);
+  const int steps = StepsPerWord(buffer.layout, buffer.dtype);
   llvm::Value* k_dim_size = frame_.DimSizeValue(b_, buffer.dims[rank - 2]);
   if (steps > 1) {
     k_dim_size = b_.CreateAnd(b_.CreateAdd(k_dim_size, b_.getInt64(steps - 1)), -int64_t{steps}, "word.rows");

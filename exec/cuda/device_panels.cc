@@ -26,20 +26,21 @@ std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::v
   if (!words && (constant.layout != ConstantLayout::kPanels16 || !HasXorSwizzle(constant.dtype))) return constant.bytes;
   if (constant.bytes.empty()) return constant.bytes;  // other dims may overflow if one is 0
   const auto element = static_cast<size_t>(SizeOf(constant.dtype)), row_bytes = kColumns * element;
-  const auto together = static_cast<size_t>(StepsTogether(constant.layout, constant.dtype));
+  const int word = StepsPerWord(constant.layout, constant.dtype);
+  const auto together = static_cast<size_t>(word);
   const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
-  const size_t held = (steps + together - 1) / together * together,
-               panels = held == 0 ? 0 : constant.bytes.size() / (held * row_bytes);
+  const auto held = static_cast<size_t>(WholeWords(constant.dims[constant.dims.size() - 2], word));
+  const size_t panels = held == 0 ? 0 : constant.bytes.size() / (held * row_bytes);
   made->resize(panels * steps * row_bytes);
   const std::byte* from = constant.bytes.data();
   std::byte* to = made->data();
   std::vector<std::byte> row(row_bytes);
   for (size_t panel = 0; panel < panels; ++panel, from += held * row_bytes) {
     for (size_t k = 0; k < steps; ++k, to += row_bytes) {
-      const std::byte* word = from + k / together * together * row_bytes;  // of column 0
+      const std::byte* first = from + k / together * together * row_bytes;  // the word of column 0
       for (size_t column = 0; column < kColumns; ++column) {
         const size_t place = column * together + k % together;
-        std::memcpy(row.data() + column * element, word + place * element, element);
+        std::memcpy(row.data() + column * element, first + place * element, element);
       }
       Store(constant.dtype, row.data(), row_bytes, k, to);
     }

@@ -45,7 +45,7 @@ TEST(SimplifyAlgebra, NeutralOperandsGo) {
 }
 
 // 9 + 9 elements instead of 81; for 8 x 8 the pass over memory does not pay. A dim with neither size nor stride stays.
-TEST(SimplifyAlgebra, MaximaOfLargeWindowsTakeOneDimAfterTheOther) {
+TEST(SimplifyAlgebra, LargeMaxPoolsAreOnePassPerDim) {
   const auto pooled = [](const std::string& window, const std::string& op = "reduce_max") {
     return TextAfter(Simplified, "graph @g(%x: f32[N, 40, 30]) {\n  %w = window %x {axes = [1, 2], " + window +
                                      "}\n  %y = " + op + " %w {axes = [3, 4]}\n  return %y\n}\n");

@@ -1,5 +1,6 @@
 // Matmuls and convolutions of i16, and of u8 by i8, whose sums are i32, against the reference.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -44,25 +45,22 @@ TEST(IntegerMatmuls, OfBytes) { ExpectMatmulsRight("u8[", "i8["); }
 
 // Sums of products of the least i16 wrap, and those of the extremes of bytes are exact.
 TEST(IntegerMatmuls, OfExtremes) {
-  const auto graph = ParseGraph(R"(graph @g(%x: i16[M, K], %w: i16[K, N]) {
-  %least = constant -32768 : i16[]
-  %a = min %x, %least
-  %b = min %w, %least
-  %y = dot %a, %b
+  constexpr char kGraph[] = R"(graph @g(%x: LHS[M, K], %w: RHS[K, N]) {
+  %a = constant EXTREME : LHS[]
+  %b = constant LEAST : RHS[]
+  %c = FIT %x, %a
+  %d = min %w, %b
+  %y = dot %c, %d
   return %y
-})");
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  ExpectRight(*graph, "the least i16");
-  const auto bytes = ParseGraph(R"(graph @g(%x: u8[M, K], %w: i8[K, N]) {
-  %greatest = constant 255 : u8[]
-  %least = constant -128 : i8[]
-  %a = max %x, %greatest
-  %b = min %w, %least
-  %y = dot %a, %b
-  return %y
-})");
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  ExpectRight(*bytes, "the extremes of bytes");
+})";
+  using Words = std::vector<std::pair<const char*, const char*>>;
+  for (const Words& words :
+       {Words{{"LHS", "i16"}, {"RHS", "i16"}, {"EXTREME", "-32768"}, {"LEAST", "-32768"}, {"FIT", "min"}},
+        Words{{"LHS", "u8"}, {"RHS", "i8"}, {"EXTREME", "255"}, {"LEAST", "-128"}, {"FIT", "max"}}}) {
+    const auto graph = ParseGraph(absl::StrReplaceAll(kGraph, words));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    ExpectRight(*graph, words[0].second);
+  }
 }
 
 void ExpectConvolutionsRight(const std::string& image, const std::string& weights) {

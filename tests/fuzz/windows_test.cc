@@ -40,7 +40,7 @@ TEST(Windows, OfAnySizeAndDistance) {
   }
 }
 
-// One dim after the other (fusion/simplify_algebra.h).
+// Separated into one pass per dim (fusion/simplify_algebra.h).
 TEST(Windows, OfManyElements) {
   ExpectRight(
       Pool("f32", "reduce_max", "sizes = [9, 10], strides = [1, 2]", "4, 4", "B in [1, 2], H in [1, 9], W in [2, 20]"));

@@ -88,8 +88,8 @@ std::string UsefulLevel(const CpuTarget& level, const SpecialMatmuls& has) {
   if (has.bf16 && bf16) {
     return absl::StrCat(level.name, has.integers ? "+avx512vnni" : "", has.bytes && bf16_tiles ? "+amx-int8" : "");
   }
-  if (has.bytes && (bf16_tiles || byte_tiles)) return "x86-64-v4+avx512vnni+amx-tile+amx-int8";
-  return has.integers && (bf16 || dot_products) ? "x86-64-v4+avx512vnni" : level.level;
+  if (has.bytes && (bf16_tiles || byte_tiles)) return kByteTilesLevel;
+  return has.integers && (bf16 || dot_products) ? kDotProductsLevel : level.level;
 }
 
 class CpuBackend final : public backend::Backend {

@@ -295,7 +295,7 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
   }
 
-  // The sum of two products wraps only where both pairs are the least i16: to the sum modulo 2^32.
+  // vpmaddwd overflows for four factors of -32768 only, to 2^31 modulo 2^32: what sums of i32 wrap to as well.
   llvm::Value* MultiplyAddI16Pairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
     const bool wide = kernel_.lanes == 16, half = kernel_.lanes == 8;
     if (HasIntegerDotProducts(kernel_, target_)) {

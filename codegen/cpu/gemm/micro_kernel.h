@@ -43,7 +43,7 @@ struct MicroKernel {
   // any number. Tiles of 9 to 16 rows.
   bool squares = false;
   // Steps of K in a word of the rhs, which are multiplied together; 1: the rhs has no words.
-  int word_steps() const { return StepsTogether(PanelLayout(rhs), rhs); }
+  int word_steps() const { return StepsPerWord(PanelLayout(rhs), rhs); }
   // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
   bool masks_rows = false;
 };

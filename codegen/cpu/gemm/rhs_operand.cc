@@ -63,7 +63,7 @@ RhsOperand::RhsOperand(llvm::IRBuilderBase& b, KernelPlan& plan, const Contracti
 // Rows of a panel: K, rounded up to whole words.
 Value* RhsOperand::EmitPanelRows() {
   Value* depth = frame_.DimSizeValue(b_, plan_.axes[c_.k].dim_size);
-  const int steps = StepsTogether(buffer_.layout, buffer_.dtype);
+  const int steps = StepsPerWord(buffer_.layout, buffer_.dtype);
   return steps == 1 ? depth : b_.CreateAnd(b_.CreateAdd(depth, I64(steps - 1)), -int64_t{steps}, "panel.rows");
 }
 

@@ -137,31 +137,25 @@ TEST_F(CudaProgramTest, ConstantsThatDoNotFitAreAnError) {
   EXPECT_EQ(Load(), "OK");
 }
 
-// Steps lie together in words in artifacts, which kernels read one after another; here three steps of 16 columns.
+// Artifacts hold words of several steps of K (kWordPanels16), kernels read one step after the other. Here 16 columns.
 TEST_F(CudaProgramTest, WordPanelsArePanelsInTheDevicesMemory) {
-  uint16_t pairs[2 * 2 * 16], panel[3 * 16];
-  for (int i = 0; i < 64; ++i) pairs[i] = static_cast<uint16_t>(i / 32 * 2 + i % 2 + 100 * (i % 32 / 2));
-  program_.constants.push_back(
-      {"w", DType::kBF16, {3, 16}, ConstantLayout::kWordPanels16, std::as_bytes(std::span(pairs))});
-  ASSERT_EQ(Load(), "OK");
-  const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
-  CopyStream(Device()).FromDevice(panel, constant, sizeof(panel));
-  for (int step = 0; step < 3; ++step) {
-    for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 100 * column);
-  }
-}
-
-TEST_F(CudaProgramTest, PanelsOfBytesToo) {
-  int8_t words[2 * 4 * 16], panel[6 * 16];  // six steps
-  for (int i = 0; i < 128; ++i) words[i] = static_cast<int8_t>(i / 64 * 4 + i % 4 + 7 * (i % 64 / 4));
-  program_.constants.push_back(
-      {"w", DType::kI8, {6, 16}, ConstantLayout::kWordPanels16, std::as_bytes(std::span(words))});
-  ASSERT_EQ(Load(), "OK");
-  const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
-  CopyStream(Device()).FromDevice(panel, constant, sizeof(panel));
-  for (int step = 0; step < 6; ++step) {
-    for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 7 * column);
-  }
+  const auto expect_panels = [&]<typename Element>(DType dtype, std::vector<Element> panel) {
+    constexpr int kWord = 4 / sizeof(Element);
+    const int steps = static_cast<int>(panel.size()) / 16, held = (steps + kWord - 1) / kWord * kWord;
+    const auto at = [](int step, int column) { return static_cast<Element>(step + 7 * column); };
+    std::vector<Element> words(held * 16);
+    for (int i = 0; i < held * 16; ++i) words[i] = at(i / (16 * kWord) * kWord + i % kWord, i / kWord % 16);
+    program_.constants.push_back(
+        {"w", dtype, {steps, 16}, ConstantLayout::kWordPanels16, std::as_bytes(std::span(words))});
+    ASSERT_EQ(Load(), "OK");
+    const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
+    CopyStream(Device()).FromDevice(panel.data(), constant, panel.size() * sizeof(Element));
+    for (int i = 0; i < steps * 16; ++i) EXPECT_EQ(panel[i], at(i / 16, i % 16)) << NameOf(dtype) << " at " << i;
+    program_.constants.pop_back();
+  };
+  expect_panels(DType::kBF16, std::vector<uint16_t>(3 * 16));
+  expect_panels(DType::kI16, std::vector<int16_t>(5 * 16));
+  expect_panels(DType::kI8, std::vector<int8_t>(6 * 16));
 }
 
 TEST_F(CudaProgramTest, TheCpuVariantRunsOnTheCpu) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "codegen/ir/emit_loop.h"
+
 namespace tailor {
 
 Digits::Digits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> dim_sizes)
@@ -28,13 +30,35 @@ std::vector<llvm::Value*> Digits::Emit() {
 }
 
 void Digits::EmitAdvance() {
-  llvm::Value* carry = b_.getTrue();
-  for (size_t i = digits_.size(); i-- > 0;) {
-    llvm::Value* digit = b_.CreateLoad(b_.getInt64Ty(), digits_[i], "digit.before");
-    llvm::Value* next = b_.CreateAdd(digit, b_.CreateZExt(carry, b_.getInt64Ty()), "digit.next");
-    carry = b_.CreateICmpEQ(next, dim_sizes_[i], "carry");
+  if (digits_.empty()) return;
+  llvm::Value* last = b_.CreateLoad(b_.getInt64Ty(), digits_.back(), "digit.before");
+  EmitCarry(digits_.size() - 1, b_.CreateAdd(last, b_.getInt64(1), "digit.next"));
+}
+
+void Digits::EmitCarry(size_t digit, llvm::Value* next) {
+  for (size_t i = digit;; --i) {
+    llvm::Value* carry = b_.CreateICmpEQ(next, dim_sizes_[i], "carry");
     b_.CreateStore(b_.CreateSelect(carry, b_.getInt64(0), next), digits_[i]);
+    if (i == 0) return;
+    llvm::Value* before = b_.CreateLoad(b_.getInt64Ty(), digits_[i - 1], "digit.before");
+    next = b_.CreateAdd(before, b_.CreateZExt(carry, b_.getInt64Ty()), "digit.next");
   }
+}
+
+void Digits::EmitRuns(llvm::Value* first, llvm::Value* end,
+                      llvm::function_ref<void(const std::vector<llvm::Value*>& digits)> body) {
+  EmitLoop(b_, first, end, "run", [&](llvm::Value* number) {
+    std::vector<llvm::Value*> digits = Emit();
+    llvm::Value* begin = digits.back();
+    llvm::Value* left = b_.CreateAdd(begin, b_.CreateSub(end, number), "left");
+    llvm::Value* run_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, dim_sizes_.back(), nullptr, "run.end");
+    EmitLoop(b_, begin, run_end, 1, "digit", [&](llvm::Value* digit) {
+      digits.back() = digit;
+      body(digits);
+    });
+    EmitCarry(digits_.size() - 1, run_end);
+    return b_.CreateAdd(number, b_.CreateSub(run_end, begin), "run.next");
+  });
 }
 
 }  // namespace tailor

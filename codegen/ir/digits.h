@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
@@ -18,7 +19,14 @@ class Digits {
   std::vector<llvm::Value*> Emit();  // of the current number
   void EmitAdvance();                // to the next number
 
+  // Emits a loop over the numbers from `first`, the current one, to `end`. They are counted in runs that differ in the
+  // last digit alone: what `body` computes from the others is computed once per run. Requires a digit.
+  void EmitRuns(llvm::Value* first, llvm::Value* end,
+                llvm::function_ref<void(const std::vector<llvm::Value*>& digits)> body);
+
  private:
+  void EmitCarry(size_t digit, llvm::Value* next);  // stores `next`, or 0 and one more in the digit before
+
   llvm::IRBuilderBase& b_;
   std::vector<llvm::Value*> dim_sizes_;
   std::vector<llvm::AllocaInst*> digits_;

@@ -1,6 +1,7 @@
 // Lowers each kind of fusion group to KernelPlans.
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,7 @@ class GroupLowering {
       }
       return std::move(kernels_);
     }
+    if (group_.kind == GroupKind::kLoop) return LowerLoopGroup();
     for (const GroupAxis& axis : group_.axes) {
       const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract
                              : group_.kind == GroupKind::kScan      ? AxisRole::kOrdered
@@ -61,9 +63,6 @@ class GroupLowering {
       values_.plan.axes.push_back({values_.DimSizeOf(axis.dim_size), axis.tile ? inner : AxisRole::kParallel});
     }
     switch (group_.kind) {
-      case GroupKind::kLoop:
-        LowerLoop();
-        break;
       case GroupKind::kRow:
         LowerRow();
         break;
@@ -133,15 +132,48 @@ class GroupLowering {
     return {base, index};
   }
 
-  void LowerLoop() {
+  std::vector<LoweredKernel> LowerLoopGroup() {
+    std::vector<NodeId> merges;
+    if (group_.outputs.size() == 1) merges = MergesOf(group_.outputs[0]);
+    const Value looped = merges.empty() ? group_.outputs[0] : graph_.node(merges.back()).operands[0];
+    Index axes;
+    for (const DimExpr& dim_size : graph_.type(looped).shape) {
+      values_.plan.axes.push_back({values_.DimSizeOf(dim_size), AxisRole::kParallel});
+      axes.push_back(values_.Axis(static_cast<int>(axes.size())));
+    }
     Stage stage;
     for (Value v : group_.outputs) {
-      Index index;
-      for (size_t axis = 0; axis < group_.axes.size(); ++axis) index.push_back(values_.Axis(static_cast<int>(axis)));
-      ExprId value = values_.At(v, index);
+      Index index = axes;
+      for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge) index = values_.Forward(*merge, index);
+      const ExprId value = values_.At(merges.empty() ? v : looped, axes);
       stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
     }
     values_.plan.stages.push_back(std::move(stage));
+    kernels_.push_back(Finish(values_));
+    return std::move(kernels_);
+  }
+
+  // The reshapes at the end of a loop group that only merge dims, last one first. Loops over the dims before them need
+  // no quotients and remainders of an index, as those over a repeated tensor or one whose heads were moved would.
+  std::vector<NodeId> MergesOf(Value v) const {
+    std::vector<NodeId> merges;
+    for (; graph_.node(v.node).op == OpKind::kReshape; v = graph_.node(v.node).operands[0]) {
+      const Value operand = graph_.node(v.node).operands[0];
+      if (!values_.InGroup(operand.node) || !OnlyMerges(graph_.type(operand).shape, graph_.type(v).shape)) break;
+      merges.push_back(v.node);
+    }
+    return merges;
+  }
+
+  // Not where vectors would run along a short dim.
+  bool OnlyMerges(const Shape& from, const Shape& to) const {
+    constexpr int64_t kShort = 32;
+    if (from.empty() || to.empty()) return false;
+    const auto is_one = [&](const DimExpr& dim) { return facts_.Canonical(dim) == DimExpr(1); };
+    for (const ReshapeGroup& g : MatchReshape(from, to, facts_)) {
+      if (std::count_if(to.begin() + g.to_begin, to.begin() + g.to_end, std::not_fn(is_one)) > 1) return false;
+    }
+    return facts_.ProvablyEqual(from.back(), to.back()) || facts_.RangeOf(from.back()).max >= kShort;
   }
 
   // ---- Row groups ----

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "analysis/reshape_groups.h"
 #include "graph/visits.h"
 
 namespace tailor::lower {
@@ -106,11 +105,11 @@ ExprId ValueLowering::Compute(Value v, const Index& index, ExprId predicate) {
     for (size_t d = 0; d < args.size(); ++d) {
       if (plan.buffers[buffer].dims[d] == DimSize{.constant = 1}) args[d] = Dim(0);
     }
-    return plan.Add({.kind = ExprKind::kLoad,
-                     .dtype = graph_.type(v).dtype,
-                     .ref = buffer,
-                     .args = std::move(args),
-                     .predicate = predicate});
+    return Load({.kind = ExprKind::kLoad,
+                 .dtype = graph_.type(v).dtype,
+                 .ref = buffer,
+                 .args = std::move(args),
+                 .predicate = predicate});
   }
   auto operand_shape = [&](int i) -> const Shape& { return graph_.type(node.operands[i]).shape; };
   const Shape& shape = graph_.type(v).shape;
@@ -196,8 +195,55 @@ ValueLowering::Index ValueLowering::Relinearize(const Shape& from, const Shape& 
       result[d] = d == first ? linear : IndexOp(ExprKind::kIndexMod, linear, Dim(to[d]));
       if (d > first) linear = IndexOp(ExprKind::kIndexFloorDiv, linear, Dim(to[d]));
     }
+    NoteDirectIndices(g, first, from, to, index, result);
   }
   return result;
+}
+
+// Dim d of `to` may be made of whole dims of `from` and a part of one: channels [64, h, w] as groups [32, 2 * h * w].
+// Its index then follows from their indices, where that of the whole group would be divided by symbolic dims.
+void ValueLowering::NoteDirectIndices(const ReshapeGroup& g, int first, const Shape& from, const Shape& to,
+                                      const Index& index, const Index& result) {
+  if (g.from_end - g.from_begin < 2 || g.to_end - first < 2) return;
+  const auto divides = [&](const DimExpr& part, const DimExpr& whole) {
+    return facts_.ProvablyEqual(DimExpr::FloorDiv(whole, part) * part, whole);
+  };
+  std::vector<std::pair<DimExpr, ExprId>> left;  // sizes and indices of what is left of `from`
+  for (int d = g.from_begin; d < g.from_end; ++d) left.emplace_back(from[d], index[d]);
+  for (int d = g.to_end - 1; d >= first; --d) {
+    ExprId direct = Dim(0);
+    DimExpr size = 1;  // of the dims in `direct`
+    while (d == first ? !left.empty() : !facts_.ProvablyEqual(size, to[d])) {
+      if (left.empty()) return;
+      auto& [extent, at] = left.back();
+      const DimExpr missing = DimExpr::FloorDiv(to[d], size);
+      if (d == first || divides(extent, missing)) {
+        direct = IndexOp(ExprKind::kIndexAdd, IndexOp(ExprKind::kIndexMul, at, Dim(size)), direct);
+        size = size * extent;
+        left.pop_back();
+        continue;
+      }
+      if (!divides(size, to[d]) || !divides(missing, extent)) return;
+      const ExprId digit = IndexOp(ExprKind::kIndexMod, at, Dim(missing));
+      direct = IndexOp(ExprKind::kIndexAdd, IndexOp(ExprKind::kIndexMul, digit, Dim(size)), direct);
+      size = to[d];
+      at = IndexOp(ExprKind::kIndexFloorDiv, at, Dim(missing));
+      extent = DimExpr::FloorDiv(extent, missing);
+    }
+    const ExprKind kind = plan.exprs[result[d]].kind;
+    if (kind == ExprKind::kIndexFloorDiv || kind == ExprKind::kIndexMod) direct_[result[d]] = direct;
+  }
+}
+
+ExprId ValueLowering::Load(Expr load) {
+  const ExprId id = plan.Add(load);
+  Index args = plan.exprs[id].args;  // where dims of the buffer are adjacent parts of one index, they have become one
+  for (ExprId& arg : args) {
+    if (const auto it = direct_.find(arg); it != direct_.end()) arg = it->second;
+  }
+  if (args == plan.exprs[id].args) return id;
+  load.args = std::move(args);
+  return plan.Add(std::move(load));
 }
 
 ValueLowering::Index ValueLowering::Forward(NodeId id, const Index& index) {

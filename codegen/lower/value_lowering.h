@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/reshape_groups.h"
 #include "analysis/shape_facts.h"
 #include "codegen/lower/lowered_kernel.h"
 #include "codegen/plan/kernel_plan.h"
@@ -72,6 +73,9 @@ class ValueLowering {
   Index BroadcastIndex(const Shape& operand, const Shape& result, const Index& index);
   // The index into `to` dims of the element at `index` in `from` dims.
   Index Relinearize(const Shape& from, const Shape& to, const Index& index);
+  void NoteDirectIndices(const ReshapeGroup& g, int first, const Shape& from, const Shape& to, const Index& index,
+                         const Index& result);
+  ExprId Load(Expr load);  // of memory
 
   const Graph& graph_;
   const ShapeFacts& facts_;
@@ -85,6 +89,7 @@ class ValueLowering {
   std::map<Value, int> placed_;
   std::map<Value, ExprId> defined_;
   std::map<Value, int> inputs_;
+  std::map<ExprId, ExprId> direct_;  // quotients and remainders that loads need not divide for
   std::map<std::pair<NodeId, size_t>, int> fault_of_;
   std::map<std::tuple<Value, Index, ExprId>, ExprId> memo_;
 };

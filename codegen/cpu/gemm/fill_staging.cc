@@ -1,5 +1,9 @@
 #include "codegen/cpu/gemm/fill_staging.h"
 
+#include <numeric>
+#include <utility>
+
+#include "absl/types/span.h"
 #include "codegen/cpu/gemm/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
 
@@ -22,23 +26,38 @@ class StagingFiller {
         ranges_(ranges),
         staging_(staging) {}
 
-  void Emit() { EmitDim(0, nullptr); }
+  void Emit() {
+    // Lanes run outside of the rows: which of them lie in the padding does not change from row to row.
+    std::vector<size_t> order(fill_.indices.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (order.size() >= 2) std::swap(order[order.size() - 2], order[order.size() - 1]);
+    EmitLoops(order, nullptr);
+  }
 
  private:
-  // `first`: index of the first lane, within the loop over lanes.
-  void EmitDim(size_t dim, Value* first) {
-    if (dim == fill_.indices.size()) return EmitStore(first);
+  // The loops over `dims`. `first`: index of the first lane, within the loop over lanes.
+  void EmitLoops(absl::Span<const size_t> dims, Value* first) {
+    if (dims.empty()) return EmitStore(first);
+    const size_t dim = dims[0];
+    const absl::Span<const size_t> rest = dims.subspan(1);
     const Expr& index = plan_.exprs[fill_.indices[dim]];
-    if (index.kind != ExprKind::kAxis) return EmitDim(dim + 1, first);
+    if (index.kind != ExprKind::kAxis) return EmitLoops(rest, first);
     Value* end = b_.CreateAdd(ranges_[dim].high, b_.getInt64(1), "fill.end");
     const int lanes = dim + 1 < fill_.indices.size() ? 1 : lanes_;
-    EmitLoop(b_, ranges_[dim].low, end, lanes, lanes > 1 ? "fill.lanes" : "fill", [&](Value* at) {
-      if (lanes == 1) {
+    if (lanes == 1) {
+      EmitLoop(b_, ranges_[dim].low, end, 1, "fill", [&](Value* at) {
         scalars_.SetAxis(index.ref, at);
-        return EmitDim(dim + 1, nullptr);
-      }
+        EmitLoops(rest, first);
+      });
+      return;
+    }
+    // From the last vector to the first: what lies past the end of a row is in the first vector of the next one.
+    Value* vectors = EmitCeilDiv(b_, b_.CreateSub(end, ranges_[dim].low), b_.getInt64(lanes), "fill.vectors");
+    EmitLoop(b_, b_.getInt64(0), vectors, 1, "fill.lanes", [&](Value* done) {
+      Value* before = b_.CreateSub(b_.CreateSub(vectors, done), b_.getInt64(1));
+      Value* at = b_.CreateAdd(ranges_[dim].low, b_.CreateMul(before, b_.getInt64(lanes)), "fill.at");
       scalars_.SetLanes(index.ref, at, lanes, EmitFirstLanes(b_, lanes, b_.CreateSub(end, at, "fill.left")));
-      EmitDim(dim + 1, at);
+      EmitLoops(rest, at);
       scalars_.SetLanes(index.ref, b_.getInt64(0), 1, nullptr);
     });
   }
@@ -72,7 +91,7 @@ class StagingFiller {
     const DType dtype = plan_.buffers[fill_.buffer].dtype;
     Value* address = b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), staging_.base, offset, "filled");
     const llvm::Align align(SizeOf(dtype));
-    // Whole vectors: what lies past the end of a row of the image is overwritten by the next row.
+    // Whole vectors: what lies past the end of a row is written later, as part of the next one.
     llvm::Instruction* store = b_.CreateAlignedStore(ToMemory(b_, dtype, value), address, align);
     store->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.alias_scope[fill_.buffer]);
     store->setMetadata(llvm::LLVMContext::MD_noalias, frame_.noalias[fill_.buffer]);

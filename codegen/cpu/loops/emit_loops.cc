@@ -54,12 +54,21 @@ class LoopKernelEmitter {
 
  private:
   void EmitTaskLoop() {
-    const std::vector<int> axes = loops_.TaskAxes();
+    std::vector<int> axes = loops_.TaskAxes();
+    const bool one_chunk = loops_.LanesAcrossRows() && axes.size() > 1 && LaneSpanIsOneChunk();
+    if (one_chunk) axes.pop_back();
     std::vector<llvm::Value*> dim_sizes;
     for (int axis : axes) dim_sizes.push_back(loops_.TasksAlong(axis));
     Digits digits(b_, function_->getArg(1), dim_sizes);
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
+    if (one_chunk) {
+      digits.EmitRuns(next, end, [&](const std::vector<llvm::Value*>& task) {
+        for (int row = 0; row < schedule_.interleaved_rows; ++row) loops_.Place(loops_.row(row), axes, task);
+        EmitAcrossRows({b_.getInt64(0), loops_.DimSizeOf(schedule_.lane_axis)});
+      });
+      return;
+    }
     if (loops_.LanesAcrossRows()) {
       EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
         const std::vector<llvm::Value*> task = digits.Emit();
@@ -90,6 +99,11 @@ class LoopKernelEmitter {
         loops_.EmitStages();
       });
     }
+  }
+
+  bool LaneSpanIsOneChunk() const {
+    const DimSize& lanes = plan_.axes[schedule_.lane_axis].dim_size;
+    return lanes.is_constant() && lanes.constant <= schedule_.lane_chunk;
   }
 
   // Elements of a row, and of all rows of a launch, or of a chain's block.

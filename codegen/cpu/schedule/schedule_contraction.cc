@@ -40,6 +40,13 @@ int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
   return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
+// The length of the parts that K is divided into: at most `most`, as equal as steps of a vector allow.
+int64_t EvenParts(int64_t k, int64_t most) {
+  if (k <= most) return most;
+  const int64_t parts = (k + most - 1) / most, even = (k + parts - 1) / parts;
+  return std::min(most, (even + kPanelColumns - 1) / kPanelColumns * kPanelColumns);
+}
+
 // Dim sizes of an axis for ranking tilings: its fixed size, or the `candidates` within its range.
 std::vector<int64_t> Samples(const DimSizeRange& range, std::initializer_list<int64_t> candidates) {
   if (range.fixed) return {range.max};
@@ -144,15 +151,18 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
     std::tie(tile.rows, tile.panels) = std::pair(gemm::kTileKernelRows, gemm::kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
-  // A staging buffer that holds all of K is filled once per block of columns: wide blocks mean few fills.
-  const bool whole_staging = c.fill >= 0 && RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kDepthBytes / element;
-  if (whole_staging) tile.task_panels = 4 * kTaskPanels;
+  // A staging buffer is filled once per block of columns: wide blocks mean few fills. Where K runs in parts, the sums
+  // of a whole block are in cache beside it.
+  const DimSizeRange steps = RangeOfDimSize(plan, plan.axes[c.k].dim_size);
+  const bool whole_staging = c.fill >= 0 && steps.max <= kDepthBytes / element;
+  if (c.fill >= 0) tile.task_panels = std::max<int64_t>(tile.task_panels, (whole_staging ? 4 : 2) * kTaskPanels);
   // The weights of a convolution are large: its tasks have as many rows as those that store along rows, so that the
   // panels are read as rarely.
   const bool reads_windows = lhs.ok() && lhs->tables && c.fill >= 0;
   const int64_t task_rows = schedule.lane_axis == c.m || reads_windows ? RowsOfColumns(plan, c) : kTaskRows;
   tile.task_rows = task_rows / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
+  if (c.fill >= 0 && steps.fixed) tile.depth = EvenParts(steps.max, tile.depth);
   // Narrow tiles read a part of each row of the rhs: these parts stay in L1 only if they are few, as they share sets.
   constexpr int64_t kRowParts = 96;
   const bool reads_parts = gemm::ReadsRhsRows(plan, c) && tile.panels * kPanelColumns < columns.max;

@@ -261,6 +261,62 @@ launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
 )");
 }
 
+// Statistics of groups of channels, as exporters write group norm: an element's group follows from its channel, not from
+// its position divided by the size of a group.
+TEST(LowerProgram, AGroupOfChannelsIsAQuotientOfTheChannel) {
+  EXPECT_EQ(Lowered(R"(
+graph @groups(%x: f32[N, 64, H, W], %mean: f32[N, 32, 1]) {
+  %g = reshape %x {shape = [N, 32, 2*H*W]}
+  %d = sub %g, %mean
+  %y = reshape %d {shape = [N, 64, H, W]}
+  return "y" = %y
+}
+)"),
+            R"(
+g0_sub: kernel axes [a0: d0 parallel, a1: 64 parallel, a2: d1 parallel]
+  in b0: f32[d0, 64, d2, d3]
+  in b1: f32[d0, 32, 1]
+  out b2: f32[d0, 64, d2, d3]
+  stage over []
+    b2[a0, a1, 0, a2] = sub(b0[a0, 0, 0, (((a1 * d2) * d3) + a2)], b1[a0, (a1 / 2), 0])
+launch 0 g0_sub(in0, in1, out0) dims [N, H*W, H, W]
+)");
+}
+
+// Loops run over the dims before a merge, without quotients and remainders; not along two columns of depth to space.
+TEST(LowerProgram, AMergedTensorIsStoredByTheDimsBeforeTheMerge) {
+  EXPECT_EQ(Lowered(R"(
+graph @tile(%x: f32[1, M, 1, N]) {
+  %b = broadcast %x {shape = [4, M, 3, N]}
+  %y = reshape %b {shape = [4*M, 3*N]}
+  return "y" = %y
+}
+)"),
+            R"(
+g0_broadcast: kernel axes [a0: 4 parallel, a1: d0 parallel, a2: 3 parallel, a3: d1 parallel]
+  in b0: f32[1, d0, 1, d1]
+  out b1: f32[d2, d3]
+  stage over []
+    b1[((a0 * d0) + a1), ((a2 * d1) + a3)] = b0[0, a1, 0, a3]
+launch 0 g0_broadcast(in0, out0) dims [M, N, 4*M, 3*N]
+)");
+  EXPECT_EQ(Lowered(R"(
+graph @depth_to_space(%x: f32[2, 2, 8, H, W]) {
+  %t = transpose %x {permutation = [2, 3, 0, 4, 1]}
+  %y = reshape %t {shape = [8, 2*H, 2*W]}
+  return "y" = %y
+}
+)"),
+            R"(
+g0_transpose: kernel axes [a0: 8 parallel, a1: d0 parallel, a2: d1 parallel]
+  in b0: f32[2, 2, 8, d2, d3]
+  out b1: f32[8, d0, d1]
+  stage over []
+    b1[a0, a1, a2] = b0[(a1 % 2), (a2 % 2), a0, (a1 / 2), (a2 / 2)]
+launch 0 g0_transpose(in0, out0) dims [2*H, 2*W, H, W]
+)");
+}
+
 TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
   std::string symbols, sum;
   for (int i = 0; i < 16; ++i) {

@@ -24,6 +24,7 @@ struct Tensor::State {
   std::shared_ptr<const Sources> sources;
   Tensor repeated;
   std::shared_ptr<const QuantizedSource> quantized;
+  std::shared_ptr<const Sequence> sequence;
 };
 
 namespace {
@@ -42,10 +43,16 @@ Tensor::State& Tensor::state() const {
   return *state_;
 }
 
+Tensor::State& Tensor::TensorState() const {
+  if (state().sequence != nullptr) Fail("a sequence stands where a tensor is expected");
+  return *state_;
+}
+
 Builder& Tensor::builder() const { return *state().builder; }
 DType Tensor::dtype() const { return state().dtype; }
-const Shape& Tensor::shape() const { return state().shape; }
-int Tensor::rank() const { return static_cast<int>(state().shape.size()); }
+const Shape& Tensor::shape() const { return TensorState().shape; }
+int Tensor::rank() const { return static_cast<int>(TensorState().shape.size()); }
+const Sequence* Tensor::sequence() const { return state().sequence.get(); }
 const Array* Tensor::array() const { return state().array ? &*state_->array : nullptr; }
 const std::vector<Element>* Tensor::elements() const { return state().elements ? &*state_->elements : nullptr; }
 const std::optional<Quotient>& Tensor::quotient() const { return state().quotient; }
@@ -62,7 +69,7 @@ const Dim& Tensor::dim(int axis) const {
 }
 
 tailor_value Tensor::value() const {
-  if (state().value == 0) state_->value = state_->builder->Materialize(*state_);
+  if (TensorState().value == 0) state_->value = state_->builder->Materialize(*state_);
   return state_->value;
 }
 
@@ -173,6 +180,15 @@ Tensor Builder::Of(std::vector<Element> elements, DType dtype, std::vector<int64
   }
   state->sources = sources.empty() ? NoSources() : std::make_shared<const Sources>(std::move(sources));
   state->elements = std::move(elements);
+  return Tensor(std::move(state));
+}
+
+Tensor Builder::OfSequence(Sequence sequence, DType dtype) {
+  auto state = std::make_shared<Tensor::State>();
+  state->builder = this;
+  state->dtype = dtype;
+  state->sources = NoSources();
+  state->sequence = std::make_shared<const Sequence>(std::move(sequence));
   return Tensor(std::move(state));
 }
 

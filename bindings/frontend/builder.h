@@ -62,6 +62,7 @@ class Builder {
   // A tensor of known elements: an integer or bool constant if all are numbers.
   Tensor Of(std::vector<Element> elements, DType dtype, std::vector<int64_t> shape);
   Tensor List(std::vector<Element> elements, DType dtype = DType::kI64);  // rank 1
+  Tensor OfSequence(Sequence sequence, DType dtype);                      // whose tensors are of type `dtype`
 
   // The elements if all are dims: of an integer or bool constant with at most kMaxElements, or of known elements.
   std::optional<std::vector<Element>> KnownElements(const Tensor& tensor);

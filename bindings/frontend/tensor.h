@@ -30,6 +30,7 @@ struct Quotient {
 using Sources = std::set<std::string>;
 
 struct QuantizedSource;
+struct Sequence;
 
 // A cheap handle; copies are the same tensor. Belongs to one Builder, which outlives it.
 class Tensor {
@@ -44,12 +45,16 @@ class Tensor {
   int rank() const;
   const Dim& dim(int axis) const;  // a negative axis counts from the end
 
+  // What the tensor holds if it is a sequence of tensors, which only importing knows; else null. A sequence has neither
+  // shape nor value: asking for them fails.
+  const Sequence* sequence() const;
+
   // Exactly one of the three: array(), elements(), or neither, if the graph computes the tensor.
   const Array* array() const;
   // In row-major order; static shape; at least one is not a number.
   const std::vector<Element>* elements() const;
   const std::optional<Quotient>& quotient() const;  // if it is known
-  bool computed() const { return array() == nullptr && elements() == nullptr; }
+  bool computed() const { return array() == nullptr && elements() == nullptr && sequence() == nullptr; }
 
   // The value in the graph. Constants and elements are appended when first asked for.
   tailor_value value() const;
@@ -75,7 +80,8 @@ class Tensor {
   friend class Builder;
   struct State;
   explicit Tensor(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  State& state() const;  // fails if absent
+  State& state() const;        // fails if absent
+  State& TensorState() const;  // fails for a sequence too
   std::shared_ptr<State> state_;
 };
 
@@ -84,6 +90,12 @@ struct QuantizedSource {
   Tensor numbers, scale;
   Tensor zero;  // may be absent
   int axis = 0;
+};
+
+// Tensors of one element type. A sequence of which importing does not know the length has tensors of one shape.
+struct Sequence {
+  std::vector<Tensor> items;
+  Tensor rows;  // unless absent: the items are its entries along dim 0
 };
 
 // A known element: a dim; or `value`, a computed integer of rank 0.

@@ -223,7 +223,10 @@ void GraphImporter::ImportModel() {
     if (tensor == nullptr || !*tensor) {
       Fail("no node computes the output \"" + std::string(output.name) + "\"");
     }
-    At("output \"" + std::string(output.name) + "\"", [&] { builder_.Output(std::string(output.name), *tensor); });
+    At("output \"" + std::string(output.name) + "\"", [&] {
+      if (tensor->sequence() != nullptr) frontend::Unsupported("an output of sequence kind is not supported");
+      builder_.Output(std::string(output.name), *tensor);
+    });
   }
 }
 
@@ -366,6 +369,11 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
     frontend::Unsupported(UnsupportedOperators(model_));
   }
   CheckNode(node, inputs, *row);
+  for (size_t i = 0; i < inputs.size() && !row->takes_sequences; ++i) {
+    if (!inputs[i] || inputs[i].sequence() == nullptr) continue;
+    const std::string name(i < node.inputs.size() ? node.inputs[i] : "");
+    frontend::Unsupported("its input \"" + name + "\" is a sequence, which the operator does not take");
+  }
   Narrow narrow = Narrow::kNone;
   for (size_t i = 0; i < inputs.size() && narrow == Narrow::kNone; ++i) {
     if (!inputs[i] || inputs[i].narrow() == Narrow::kNone) continue;

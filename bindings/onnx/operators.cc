@@ -32,6 +32,7 @@ constexpr std::span<const OperatorRow> (*kFamilies[])() = {
     SuppressionOperators,
     SignalOperators,
     ControlOperators,
+    SequenceOperators,
     RecurrentOperators,
     AttentionOperators,
     FlexAttentionOperators,

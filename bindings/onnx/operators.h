@@ -33,6 +33,7 @@ struct OperatorRow {
   enum class Narrow : uint8_t { kRefuses, kReads, kMoves };
   Operator function;
   Narrow narrow = Narrow::kRefuses;
+  bool takes_sequences = false;
 };
 
 // The families.
@@ -57,6 +58,7 @@ std::span<const OperatorRow> DetectionOperators();
 std::span<const OperatorRow> SuppressionOperators();
 std::span<const OperatorRow> SignalOperators();
 std::span<const OperatorRow> ControlOperators();
+std::span<const OperatorRow> SequenceOperators();
 std::span<const OperatorRow> RecurrentOperators();
 std::span<const OperatorRow> AttentionOperators();
 std::span<const OperatorRow> FlexAttentionOperators();

@@ -50,6 +50,9 @@ std::vector<NamedTensor> Found(const std::vector<std::string_view>& names, const
   std::vector<NamedTensor> found;
   for (std::string_view name : names) {
     const Tensor* tensor = scope.Find(name);
+    if (tensor != nullptr && *tensor && tensor->sequence() != nullptr) {
+      frontend::Unsupported("a branch that data decides, or a loop, reads the sequence \"" + std::string(name) + "\"");
+    }
     found.push_back({std::string(name), tensor == nullptr ? Tensor() : *tensor});
   }
   return found;
@@ -142,6 +145,7 @@ Tensors If(const Node& node) {
   const Tensors ones = ImportInto(then_region, place, then_branch, names, then_region.Capture(), then_scope);
   const Tensors others = ImportInto(else_region, place, else_branch, names, else_region.Capture(), else_scope);
   for (size_t i = 0; i < std::min(ones.size(), others.size()); ++i) {
+    if (ones[i].sequence() != nullptr) frontend::Unsupported("its branches return sequences, and data decides");
     if (ones[i].rank() != others[i].rank()) FailForRanks(node, ones[i].rank(), others[i].rank());
   }
   return AppendIf(node.ScalarOf(node[0]), then_region, ones, else_region, others);
@@ -200,12 +204,10 @@ void CheckLoopBody(const Node& node, const GraphProto& body, size_t count) {
        " outputs for " + std::to_string(count) + " states");
 }
 
-Tensors Loop(const Node& node) {
-  const GraphProto& body = node.Graph("body");
+// The states after the last iteration, and the rows of all.
+Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial) {
   const Place place = PlaceOf(node);
   CheckRoomForRegion(place);
-  const Tensors initial(node.all().begin() + std::min(node.inputs(), 2), node.all().end());
-  CheckLoopBody(node, body, initial.size());
   const LoopStates states = StatesOf(body, initial.size());
   const std::vector<std::string_view> names = NamesReadBy({&body});
   std::vector<NamedTensor> seen = Found(names, node.scope());
@@ -239,6 +241,112 @@ Tensors Loop(const Node& node) {
   for (size_t i = 0; i < results.states.size(); ++i) outputs[states.changed[i]] = results.states[i];
   outputs.insert(outputs.end(), results.rows.begin(), results.rows.end());
   return outputs;
+}
+
+bool IsSequence(const Tensor& tensor) { return tensor && tensor.sequence() != nullptr; }
+
+// A loop of `trips` iterations, one after the other in the graph around it: states may be sequences.
+Tensors UnrolledLoop(const Node& node, const GraphProto& body, Tensors states, int64_t trips) {
+  const size_t count = states.size();
+  Tensor going = node[1];
+  std::vector<Tensors> rows(body.outputs.size() - 1 - count);
+  for (int64_t i = 0; i < trips; ++i) {
+    const std::optional<bool> decided = going ? Decided(node, node.ScalarOf(going)) : true;
+    if (!decided) frontend::Unsupported("its states are sequences, and data decides when it ends");
+    if (!*decided) break;
+    Scope scope(&node.scope());
+    const Tensor iteration = node.builder().Of({Dim(i)}, DType::kI64, {});
+    scope.Set(body.inputs[0].name, InRankOf(body.inputs[0], iteration));
+    scope.Set(body.inputs[1].name, InRankOf(body.inputs[1], node.builder().Scalar(DType::kBool, 1)));
+    for (size_t s = 0; s < count; ++s) scope.Set(body.inputs[2 + s].name, states[s]);
+    const Tensors outputs = node.importer().ImportSubgraph(body, node.opsets(), scope, node.depth() + 1);
+    going = outputs[0];
+    std::copy(outputs.begin() + 1, outputs.begin() + 1 + static_cast<int64_t>(count), states.begin());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const Tensor& row = outputs[1 + count + r];
+      frontend::Shape shape = row.shape();
+      shape.insert(shape.begin(), 1);
+      rows[r].push_back(frontend::Reshape(row, shape).With(row.narrow()));
+    }
+  }
+  for (const Tensors& stacked : rows) {
+    if (stacked.empty()) frontend::Unsupported("its states are sequences, and it has rows but no iteration");
+    states.push_back(frontend::Concat(stacked, 0).With(stacked[0].narrow()));
+  }
+  return states;
+}
+
+// The node of `graph` that appends to sequence `state`, if nothing else reads that or the result, `output`.
+const NodeProto* AppendTo(const GraphProto& graph, std::string_view state, std::string_view output) {
+  const NodeProto* append = nullptr;
+  for (const NodeProto& node : graph.nodes) {
+    const std::vector<std::string_view> reads = ReadsOf(node);
+    if (std::find(reads.begin(), reads.end(), output) != reads.end()) return nullptr;
+    if (std::find(reads.begin(), reads.end(), state) == reads.end()) continue;
+    const bool at_end = node.inputs.size() == 2 || (node.inputs.size() == 3 && node.inputs[2].empty());
+    const bool appends = node.domain.empty() && node.op_type == "SequenceInsert" && at_end && node.inputs[0] == state &&
+                         node.inputs[1] != state && node.outputs.size() == 1 && node.outputs[0] == output;
+    if (!appends || append != nullptr) return nullptr;
+    append = &node;
+  }
+  return append;
+}
+
+// A loop that appends one tensor to each of its sequences, empty before, in every iteration: the tensors are rows.
+Tensors AppendingLoop(const Node& node, const GraphProto& body, const Tensors& initial) {
+  GraphProto rewritten;
+  rewritten.name = body.name;
+  rewritten.initializers = body.initializers;
+  rewritten.has_sparse_initializers = body.has_sparse_initializers;
+  rewritten.inputs.assign(body.inputs.begin(), body.inputs.begin() + 2);
+  rewritten.outputs.assign(body.outputs.begin(), body.outputs.begin() + 1);
+  std::set<const NodeProto*> appends;
+  std::vector<ValueInfo> appended;
+  Tensors tensors;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    if (!IsSequence(initial[i])) {
+      rewritten.inputs.push_back(body.inputs[2 + i]);
+      rewritten.outputs.push_back(body.outputs[1 + i]);
+      tensors.push_back(initial[i]);
+      continue;
+    }
+    const NodeProto* append = AppendTo(body, body.inputs[2 + i].name, body.outputs[1 + i].name);
+    const frontend::Sequence& before = *initial[i].sequence();
+    if (append == nullptr || before.rows || !before.items.empty()) {
+      frontend::Unsupported(
+          "state \"" + std::string(body.inputs[2 + i].name) +
+          "\" is a sequence, and the number of iterations is not fixed; it may only be empty before the "
+          "loop, and get one tensor at its end in each iteration");
+    }
+    appends.insert(append);
+    appended.emplace_back().name = append->inputs[1];
+  }
+  for (const NodeProto& inner : body.nodes) {
+    if (!appends.contains(&inner)) rewritten.nodes.push_back(inner);
+  }
+  rewritten.outputs.insert(rewritten.outputs.end(), body.outputs.begin() + 1 + static_cast<int64_t>(initial.size()),
+                           body.outputs.end());
+  rewritten.outputs.insert(rewritten.outputs.end(), appended.begin(), appended.end());
+  const Tensors results = RunLoop(node, rewritten, tensors);
+  Tensors outputs;
+  auto tensor = results.begin(), row = results.end() - static_cast<int64_t>(appended.size());
+  const auto rows = row;
+  for (const Tensor& state : initial) {
+    outputs.push_back(IsSequence(state) ? node.builder().OfSequence({{}, *row}, row->dtype()) : *tensor++);
+    if (IsSequence(state)) ++row;
+  }
+  outputs.insert(outputs.end(), tensor, rows);
+  return outputs;
+}
+
+Tensors Loop(const Node& node) {
+  const GraphProto& body = node.Graph("body");
+  const Tensors initial(node.all().begin() + std::min(node.inputs(), 2), node.all().end());
+  CheckLoopBody(node, body, initial.size());
+  if (std::none_of(initial.begin(), initial.end(), IsSequence)) return RunLoop(node, body, initial);
+  const std::optional<Element> trips = TripsOf(node, node[0]);
+  const bool fixed = trips && trips->is_number();
+  return fixed ? UnrolledLoop(node, body, initial, trips->dim.number()) : AppendingLoop(node, body, initial);
 }
 
 // ---- Scan
@@ -375,7 +483,8 @@ Tensors ScanBatches(const Node& node) {
 
 constexpr OperatorRow kOperators[] = {
     {"", "If", 1, "cond", "outputs*", "else_branch:graph! then_branch:graph!", If},
-    {"", "Loop", 1, "M? cond? v_initial*", "v_final_and_scan_outputs*", "body:graph!", Loop},
+    {"", "Loop", 1, "M? cond? v_initial*", "v_final_and_scan_outputs*", "body:graph!", Loop,
+     OperatorRow::Narrow::kRefuses, /*takes_sequences=*/true},
     {"", "Scan", 8, "sequence_lens? initial_state_and_scan_inputs*", "final_state_and_scan_outputs*",
      "body:graph! directions:ints num_scan_inputs:int!", ScanBatches},
     {"", "Scan", 9, "initial_state_and_scan_inputs*", "final_state_and_scan_outputs*",

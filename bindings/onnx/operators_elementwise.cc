@@ -287,7 +287,7 @@ constexpr OperatorRow kRows[] = {
     {"", "Greater", 1, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kGt>},
     {"", "Greater", 7, "A B", "C", "", ElementOp<BinaryOp::kGt>},
     {"", "GreaterOrEqual", 12, "A B", "C", "", ElementOp<BinaryOp::kGe>},
-    {"", "Identity", 1, "input", "output", "", Identity, kMoves},
+    {"", "Identity", 1, "input", "output", "", Identity, kMoves, /*takes_sequences=*/true},
     {"", "IsInf", 10, "X", "Y", "detect_negative:int=1 detect_positive:int=1", IsInf},
     {"", "IsNaN", 9, "X", "Y", "", Formula<IsNaN>},
     {"", "Less", 1, "A B", "C", "axis:int broadcast:int=0", LegacyOp<BinaryOp::kLt>},

@@ -172,6 +172,8 @@ Tensors Split(const Node& node) {
   if (node.dims().IsEqual(start, given) == false) {
     Fail("the sizes add up to " + node.dims().Text(start) + ", not " + node.dims().Text(given));
   }
+  const bool sizes_given = node[1] || node.Has("split");  // the slices are within the tensor
+  if (sizes_given) node.dims().AssumeAtLeast(start, given, node.Label() + ", the sum of its sizes");
   return out;
 }
 

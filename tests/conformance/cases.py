@@ -15,8 +15,6 @@ _NOISY = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
 
 # Families that Tailor does not aim at, by operator.
 FAMILIES = {
-    "sequences": """SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
-        SplitToSequence ConcatFromSequence ReverseSequenceMap""",
     "optional": "Optional",
     "strings": "StringConcat StringNormalizer StringSplit RegexFullMatch TfIdfVectorizer LabelEncoder",
     "image decoding": "ImageDecoder",

@@ -377,7 +377,7 @@ class MissingOperatorTest(unittest.TestCase):
         proto = model([node("Reshape", ["x", "wrong"], ["r"]), node("Foo", ["x"], ["f"], "first"),
                        node("Twice", ["f"], ["t"], domain="own"), node("Twice", ["t"], ["u"], domain="own"),
                        node("If", ["c"], ["v"], then_branch=branches[0], else_branch=branches[1]),
-                       node("ImageDecoder", ["x"], ["w"]), node("SequenceConstruct", ["x"], ["y"])],
+                       node("ImageDecoder", ["x"], ["w"]), node("RegexFullMatch", ["x"], ["y"])],
                       [("x", TensorProto.FLOAT, ["n"]), ("c", TensorProto.BOOL, [])], [("v", TensorProto.FLOAT)],
                       [("wrong", ints(-2))])
         proto.functions.extend([function, unused])
@@ -385,7 +385,7 @@ class MissingOperatorTest(unittest.TestCase):
         error = self.refused(proto)
         self.assertIsInstance(error, tailor.onnx.Unsupported)
         self.assertEqual(error.reason, "5 operators are not supported: Foo (2 nodes), ImageDecoder (1 node), "
-                         "SequenceConstruct (1 node), com.x::Bar (1 node), com.x::Baz (1 node); "
+                         "RegexFullMatch (1 node), com.x::Bar (1 node), com.x::Baz (1 node); "
                          "the model is of opset 17")
         self.assertEqual(error.node, 'Foo node "first"')
 

@@ -62,7 +62,7 @@ def numpy_dtype(code: int) -> numpy.dtype[Any]:
 
 def array_code(array: Any, expected: Optional[int] = None) -> int:
     """The C number for `array`; uint16 is accepted as bf16 if bf16 is expected."""
-    code = dtype_code(array.dtype)
+    code = _CODE_OF_NUMPY.get(array.dtype) or dtype_code(array.dtype)
     return BF16 if expected == BF16 and array.dtype == numpy.uint16 else code
 
 

@@ -38,6 +38,8 @@ class Program:
         self._read(self.library.tailor_executable_output, self.library.tailor_executable_output_count, self.outputs,
                    self.output_codes)
         self.index = {spec.name: i for i, spec in enumerate(self.inputs)}
+        self._donates = any(spec.donated for spec in self.inputs)
+        self._last_plan: Optional[_Plan] = None
 
     def __repr__(self) -> str:
         """The signature, as a part of other representations."""
@@ -61,7 +63,7 @@ class Program:
         copy_strided: arrays that the library cannot copy (unaligned, or strides between elements) are copied here."""
         arrays = [array if type(array) is numpy.ndarray else self._input_array(array, i, stream)
                   for i, array in enumerate(self._ordered(inputs, named))]
-        for i, (array, spec) in enumerate(zip(arrays, self.inputs)):
+        for i, (array, spec) in enumerate(zip(arrays, self.inputs) if self._donates or copy_strided else ()):
             if spec.donated and not isinstance(array, Shape) and not is_writeable(array):
                 raise ValueError(f"input {spec.name!r} is donated, but read-only")
             if copy_strided and not spec.donated and isinstance(array, numpy.ndarray) and not _has_places(array):
@@ -73,6 +75,8 @@ class Program:
         if not named and len(inputs) == len(self.inputs) != 1:
             return inputs
         first = inputs[0] if len(inputs) == 1 else None
+        if type(first) is dict and not named and first.keys() == self.index.keys():
+            return [first[name] for name in self.index]
         if not isinstance(first, numpy.ndarray) and isinstance(first, Mapping):
             both = first.keys() & named.keys()
             if both:
@@ -126,15 +130,24 @@ class Program:
         """An array for each output: the donated input whose memory it is written to, or one in `memory` (None: a new
         one); None if a dim is data-dependent."""
         out = []
-        for i, (tensor, spec) in enumerate(zip(self.planned(tensors), self.outputs)):
-            shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
-            if spec.memory_of is not None:
-                out.append(inputs[self.index[spec.memory_of]])
+        for i, (shape, dtype) in enumerate(self._output_types(inputs, tensors)):
+            memory_of = self.outputs[i].memory_of
+            if memory_of is not None:
+                out.append(inputs[self.index[memory_of]])
             elif -1 in shape:
                 out.append(None)
             else:
                 out.append(numpy.empty(shape, dtype) if memory is None else memory.empty(i, shape, dtype))
         return out
+
+    def _output_types(self, inputs: Sequence[Any], tensors: Any) -> list[tuple[list[int], numpy.dtype[Any]]]:
+        """Shape, -1 for data-dependent dims, and type of each output. Those of the last run's shapes are kept."""
+        shapes = [array.shape if type(array) is numpy.ndarray else None for array in inputs]
+        plan = self._last_plan
+        if plan is None or plan.shapes != shapes or None in shapes:
+            types = [(tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)) for tensor in self.planned(tensors)]
+            self._last_plan = plan = _Plan(shapes, types)
+        return plan.types
 
     def _input_array(self, array: Any, index: int, stream: Optional[int]) -> Any:
         if isinstance(array, (numpy.ndarray, Shape)):
@@ -168,6 +181,13 @@ class Program:
                     what = f'{role} "{specs[i].name}"'
                     raise Error("INVALID_ARGUMENT", _convert.other_type(what, code, codes[i]))
         return tensors
+
+
+class _Plan:
+    """What inputs of these shapes give. Immutable."""
+
+    def __init__(self, shapes: list[Any], types: list[tuple[list[int], numpy.dtype[Any]]]) -> None:
+        self.shapes, self.types = shapes, types
 
 
 def functions(runtime: Optional[Runtime]) -> _handles.Library:
@@ -234,20 +254,19 @@ def _no_array(output: object) -> Any:
 def _describe(tensors: Any, index: int, array: Any, code: int) -> int:
     """Fills one C tensor from an array or a shape, and returns its element type; `code` is the one that the signature
     has."""
-    if isinstance(array, _dlpack.Borrowed):
+    shape, data, size, device, contiguous = array, 0, 0, _device.HOST_MEMORY, True
+    if isinstance(array, numpy.ndarray):
+        code, shape, contiguous = _convert.array_code(array, code), array.shape, array.flags.c_contiguous
+        data, size = array.__array_interface__["data"][0], array.nbytes if contiguous else _reach(array)
+    elif isinstance(array, _dlpack.Borrowed):
         tensors[index] = array.tensor
         return int(array.tensor.dtype)
-    shape = array if isinstance(array, Shape) else array.shape
+    elif isinstance(array, _device.DeviceArray):
+        code, shape, contiguous = _convert.array_code(array, code), array.shape, array.contiguous
+        data, size, device = array.address, array.nbytes, _device.DEVICE_MEMORY
     rank = len(shape)
     if rank > _library.MAX_RANK:
         raise ValueError(f"rank {rank} is more than {_library.MAX_RANK}")
-    data, size, device, contiguous = 0, 0, _device.HOST_MEMORY, True
-    if isinstance(array, _device.DeviceArray):
-        code, contiguous = _convert.array_code(array, code), array.contiguous
-        data, size, device = array.address, array.nbytes, _device.DEVICE_MEMORY
-    elif array is not shape:
-        code, contiguous = _convert.array_code(array, code), array.flags.c_contiguous
-        data, size = array.__array_interface__["data"][0], array.nbytes if contiguous else _reach(array)
     _PACKED.pack_into(tensors, index * _PACKED.size, _PACKED.size, data, size, code, rank, *shape, *_ZEROS[rank:], 0,
                       device)
     if not contiguous:

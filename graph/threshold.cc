@@ -129,10 +129,8 @@ absl::StatusOr<Value> SelectByThreshold(Graph& graph, Value x, const DimExpr& k,
   Value start = f.Apply(OpKind::kPad, {head, f.Scalar(positions, 0)}, {{"low", Shape{0}}, {"high", Shape{1}}});
   Value found = f.Apply(OpKind::kBroadcast, {start}, {{"shape", Shape{rows, places}}});
   Value every = f.Apply(OpKind::kBroadcast, {positions}, {{"shape", Shape{rows, count}}});
-  found = f.Apply(
-      OpKind::kScatter,
-      {Reshaped(f, found, {rows * places}), Reshaped(f, cell, {rows * count, 1}), Reshaped(f, every, {rows * count})},
-      {{"combiner", "set"}});
+  found = f.Apply(OpKind::kScatter, {Reshaped(f, found, {rows * places}), Reshaped(f, cell, {rows, count, 1}), every},
+                  {{"combiner", "set"}});
   found = f.Apply(OpKind::kSlice, {Reshaped(f, found, {rows, places})},
                   {{"starts", Shape{0, 0}}, {"sizes", Shape{rows, k}}});
   Shape shape(type.shape.begin(), type.shape.end() - 1);

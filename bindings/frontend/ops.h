@@ -88,6 +88,8 @@ Tensor Scan(const Tensor& x, int64_t axis, const std::string& combiner, bool rev
 Tensor Broadcast(const Tensor& x, const Shape& shape);
 Tensor Reshape(const Tensor& x, const Shape& shape);
 Tensor Transpose(const Tensor& x, const std::vector<int64_t>& permutation);
+Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to);  // axes from the front, of any narrow type
+Tensor InsertAxis(const Tensor& x, int64_t axis);            // a dim of size 1 before `axis`; of any narrow type
 Tensor Slice(const Tensor& x, const Shape& starts, const Shape& sizes, const std::vector<int64_t>& steps = {});
 // x[..., start + i * step, ...] for i < size along one axis.
 Tensor SliceAxis(const Tensor& x, int64_t axis, const Dim& start, const Dim& size, int64_t step = 1);

@@ -172,6 +172,20 @@ Tensor Slice(const Tensor& x, const Shape& starts, const Shape& sizes, const std
   });
 }
 
+Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to) {
+  std::vector<int64_t> order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return Transpose(x, order).With(x.narrow());
+}
+
+Tensor InsertAxis(const Tensor& x, int64_t axis) {
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + axis, 1);
+  return Reshape(x, shape).With(x.narrow());
+}
+
 Tensor SliceAxis(const Tensor& x, int64_t axis, const Dim& start, const Dim& size, int64_t step) {
   const auto at = static_cast<size_t>(Axis(axis, x.rank()));
   Shape starts(x.shape().size(), 0), sizes = x.shape();

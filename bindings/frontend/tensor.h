@@ -49,7 +49,7 @@ class Tensor {
   // shape nor value: asking for them fails.
   const Sequence* sequence() const;
 
-  // Exactly one of the three: array(), elements(), or neither, if the graph computes the tensor.
+  // Of a tensor exactly one of the three: array(), elements(), or neither, if the graph computes it.
   const Array* array() const;
   // In row-major order; static shape; at least one is not a number.
   const std::vector<Element>* elements() const;

@@ -202,6 +202,15 @@ std::vector<AttributeProto> Bound(const std::vector<AttributeProto>& attributes,
 
 }  // namespace
 
+SubgraphImport::SubgraphImport(ModelImport& model, uint64_t number) : model_(model), around_(model.node_hash) {
+  // A body is imported until the dims that it changes are known, which multiplies where loops nest.
+  constexpr int kMostSubgraphs = 2000;
+  if (++model.subgraphs > kMostSubgraphs) {
+    frontend::Unsupported("loops and branches take more than " + std::to_string(kMostSubgraphs) + " graphs to import");
+  }
+  model.node_hash += number * 0x9e3779b97f4a7c15;  // the golden ratio: numbers are far apart
+}
+
 GraphImporter::GraphImporter(ModelImport& model, frontend::Builder& builder, int regions)
     : model_(model), builder_(builder), regions_(regions) {}
 
@@ -364,16 +373,18 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
                                     int depth) {
   const int64_t opset = OpsetOf(opsets, node.domain);
   const OperatorRow* row = FindOperator(node.domain, node.op_type, opset);
+  if (row == nullptr || !row->takes_sequences) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i] || inputs[i].sequence() == nullptr) continue;
+      const std::string name(i < node.inputs.size() ? node.inputs[i] : "");
+      frontend::Unsupported("its input \"" + name + "\" is a sequence, which the operator does not take");
+    }
+  }
   if (row == nullptr) {
     if (model_.options.custom_domains.contains(node.domain)) return CallCustom(node, inputs);
     frontend::Unsupported(UnsupportedOperators(model_));
   }
   CheckNode(node, inputs, *row);
-  for (size_t i = 0; i < inputs.size() && !row->takes_sequences; ++i) {
-    if (!inputs[i] || inputs[i].sequence() == nullptr) continue;
-    const std::string name(i < node.inputs.size() ? node.inputs[i] : "");
-    frontend::Unsupported("its input \"" + name + "\" is a sequence, which the operator does not take");
-  }
   Narrow narrow = Narrow::kNone;
   for (size_t i = 0; i < inputs.size() && narrow == Narrow::kNone; ++i) {
     if (!inputs[i] || inputs[i].narrow() == Narrow::kNone) continue;

@@ -37,8 +37,9 @@ struct ModelImport {
   const ImportOptions& options;
   TensorData data;
   std::map<FunctionKey, const FunctionProto*> functions;
-  int subgraphs = 0;  // made so far
-  int64_t nodes = 0;  // imported so far
+  int subgraphs = 0;           // made so far
+  int64_t sequence_items = 0;  // of all sequences made so far
+  int64_t nodes = 0;           // imported so far
   // Of the node that is imported: from the names of its first output and of the nodes around it. It depends neither on
   // other nodes nor on options.
   uint64_t node_hash = 0;
@@ -91,6 +92,20 @@ class GraphImporter {
   std::map<std::string, frontend::Dim, std::less<>> symbols_;
   std::map<std::string_view, ValueInfo> stated_;  // with custom domains: types of the graph's values by name
   std::map<std::string, frontend::Dim, std::less<>> counted_;  // dims that custom operators have counted
+};
+
+// Counts the import of a subgraph, the `number`-th of its node, and gives the nodes in it random numbers of their own.
+// Fails where there are too many.
+class SubgraphImport {
+ public:
+  SubgraphImport(ModelImport& model, uint64_t number);
+  ~SubgraphImport() { model_.node_hash = around_; }
+  SubgraphImport(const SubgraphImport&) = delete;
+  SubgraphImport& operator=(const SubgraphImport&) = delete;
+
+ private:
+  ModelImport& model_;
+  uint64_t around_;
 };
 
 // Outer names that a node reads, those of its subgraphs too.

@@ -223,6 +223,18 @@ Node Node::With(Tensors inputs) const {
   return Node(importer_, proto_, row_, opset_, opsets_, scope_, depth_, std::move(inputs));
 }
 
+void DemandSum(const Node& node, const frontend::Shape& sizes, const frontend::Dim& size) {
+  frontend::Dim sum = 0;
+  for (const frontend::Dim& one : sizes) {
+    if (one.known() && one.number() < 0) Fail("a size is " + std::to_string(one.number()));
+    sum = node.dims().Add(sum, one);
+  }
+  if (node.dims().IsEqual(sum, size) == false) {
+    Fail("the sizes add up to " + node.dims().Text(sum) + ", not " + node.dims().Text(size));
+  }
+  if (!sum.known() || !size.known()) node.dims().AssumeAtLeast(sum, size, node.Label() + ", the sum of its sizes");
+}
+
 void DemandRank(const Tensor& x, int rank, const std::string& what) {
   if (x.rank() != rank) Fail(what + " has rank " + std::to_string(x.rank()) + ", not " + std::to_string(rank));
 }

@@ -99,6 +99,8 @@ class Node {
   Tensors inputs_;
 };
 
+// Fails unless the sizes that a node splits a dim into add up to its size; every run checks what is not known.
+void DemandSum(const Node& node, const frontend::Shape& sizes, const frontend::Dim& size);
 // Fails unless x has this rank; `what` names it.
 void DemandRank(const frontend::Tensor& x, int rank, const std::string& what);
 

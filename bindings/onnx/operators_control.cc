@@ -25,8 +25,6 @@ using frontend::Region;
 using frontend::Tensor;
 
 constexpr int kMaxRegions = 6;  // loops and branches around one another
-// A body is imported until the dims that it changes are known, which multiplies where loops nest.
-constexpr int kMaxSubgraphs = 2000;
 
 // What subgraphs see: where their node stands.
 struct Place {
@@ -69,10 +67,7 @@ void CheckRoomForRegion(const Place& place) {
 Tensors ImportInto(Region& region, const Place& place, const GraphProto& graph,
                    const std::vector<std::string_view>& names, const std::vector<Tensor>& captured, Scope& scope) {
   ModelImport& model = place.importer.model();
-  if (++model.subgraphs > kMaxSubgraphs) {
-    frontend::Unsupported("loops and branches that nest take more than " + std::to_string(kMaxSubgraphs) +
-                          " graphs to import");
-  }
+  const SubgraphImport counted(model, 0);
   const std::vector<std::string_view> reads = NamesReadBy({&graph});
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::binary_search(reads.begin(), reads.end(), names[i])) scope.Set(names[i], captured[i]);
@@ -145,7 +140,9 @@ Tensors If(const Node& node) {
   const Tensors ones = ImportInto(then_region, place, then_branch, names, then_region.Capture(), then_scope);
   const Tensors others = ImportInto(else_region, place, else_branch, names, else_region.Capture(), else_scope);
   for (size_t i = 0; i < std::min(ones.size(), others.size()); ++i) {
-    if (ones[i].sequence() != nullptr) frontend::Unsupported("its branches return sequences, and data decides");
+    if (ones[i].sequence() != nullptr || others[i].sequence() != nullptr) {
+      frontend::Unsupported("its branches return sequences, and data decides");
+    }
     if (ones[i].rank() != others[i].rank()) FailForRanks(node, ones[i].rank(), others[i].rank());
   }
   return AppendIf(node.ScalarOf(node[0]), then_region, ones, else_region, others);
@@ -245,15 +242,17 @@ Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial
 
 bool IsSequence(const Tensor& tensor) { return tensor && tensor.sequence() != nullptr; }
 
-// A loop of `trips` iterations, one after the other in the graph around it: states may be sequences.
-Tensors UnrolledLoop(const Node& node, const GraphProto& body, Tensors states, int64_t trips) {
+// A loop of `trips` iterations, one after the other in the graph around it: states may be sequences. nullopt if data
+// decides when it ends.
+std::optional<Tensors> UnrolledLoop(const Node& node, const GraphProto& body, Tensors states, int64_t trips) {
   const size_t count = states.size();
   Tensor going = node[1];
   std::vector<Tensors> rows(body.outputs.size() - 1 - count);
   for (int64_t i = 0; i < trips; ++i) {
     const std::optional<bool> decided = going ? Decided(node, node.ScalarOf(going)) : true;
-    if (!decided) frontend::Unsupported("its states are sequences, and data decides when it ends");
+    if (!decided) return std::nullopt;
     if (!*decided) break;
+    const SubgraphImport counted(node.importer().model(), static_cast<uint64_t>(i));
     Scope scope(&node.scope());
     const Tensor iteration = node.builder().Of({Dim(i)}, DType::kI64, {});
     scope.Set(body.inputs[0].name, InRankOf(body.inputs[0], iteration));
@@ -263,10 +262,7 @@ Tensors UnrolledLoop(const Node& node, const GraphProto& body, Tensors states, i
     going = outputs[0];
     std::copy(outputs.begin() + 1, outputs.begin() + 1 + static_cast<int64_t>(count), states.begin());
     for (size_t r = 0; r < rows.size(); ++r) {
-      const Tensor& row = outputs[1 + count + r];
-      frontend::Shape shape = row.shape();
-      shape.insert(shape.begin(), 1);
-      rows[r].push_back(frontend::Reshape(row, shape).With(row.narrow()));
+      rows[r].push_back(frontend::InsertAxis(outputs[1 + count + r], 0));
     }
   }
   for (const Tensors& stacked : rows) {
@@ -328,12 +324,26 @@ Tensors AppendingLoop(const Node& node, const GraphProto& body, const Tensors& i
                            body.outputs.end());
   rewritten.outputs.insert(rewritten.outputs.end(), appended.begin(), appended.end());
   const Tensors results = RunLoop(node, rewritten, tensors);
+  bool keeps_shapes = true;
+  for (size_t i = 0; i < tensors.size(); ++i) keeps_shapes = keeps_shapes && results[i].shape() == tensors[i].shape();
   Tensors outputs;
   auto tensor = results.begin(), row = results.end() - static_cast<int64_t>(appended.size());
   const auto rows = row;
   for (const Tensor& state : initial) {
-    outputs.push_back(IsSequence(state) ? node.builder().OfSequence({{}, *row}, row->dtype()) : *tensor++);
-    if (IsSequence(state)) ++row;
+    if (!IsSequence(state)) {
+      outputs.push_back(*tensor++);
+      continue;
+    }
+    // The items of a sequence may differ in shape, rows may not.
+    for (int d = 1; d < row->rank(); ++d) {
+      for (const Dim& symbol : node.dims().Symbols(row->dim(d))) {
+        if (keeps_shapes && node.importer().SizesInputs(symbol)) continue;
+        frontend::Unsupported(
+            "the number of iterations is not fixed, and the tensors that it appends may differ in shape");
+      }
+    }
+    outputs.push_back(node.builder().OfSequence({{}, *row}, row->dtype()));
+    ++row;
   }
   outputs.insert(outputs.end(), tensor, rows);
   return outputs;
@@ -343,10 +353,18 @@ Tensors Loop(const Node& node) {
   const GraphProto& body = node.Graph("body");
   const Tensors initial(node.all().begin() + std::min(node.inputs(), 2), node.all().end());
   CheckLoopBody(node, body, initial.size());
-  if (std::none_of(initial.begin(), initial.end(), IsSequence)) return RunLoop(node, body, initial);
+  const auto reads_sequence = [&](std::string_view name) {
+    const Tensor* tensor = node.scope().Find(name);
+    return tensor != nullptr && IsSequence(*tensor);
+  };
+  const bool holds = std::any_of(initial.begin(), initial.end(), IsSequence);
+  const std::vector<std::string_view> reads = NamesReadBy({&body});
+  if (!holds && std::none_of(reads.begin(), reads.end(), reads_sequence)) return RunLoop(node, body, initial);
   const std::optional<Element> trips = TripsOf(node, node[0]);
-  const bool fixed = trips && trips->is_number();
-  return fixed ? UnrolledLoop(node, body, initial, trips->dim.number()) : AppendingLoop(node, body, initial);
+  if (trips && trips->is_number()) {
+    if (const auto unrolled = UnrolledLoop(node, body, initial, trips->dim.number())) return *unrolled;
+  }
+  return AppendingLoop(node, body, initial);
 }
 
 // ---- Scan
@@ -379,11 +397,7 @@ size_t ScanStates(const Node& node, size_t operands) {
 
 // A stack of rows along another axis than the first.
 Tensor Moved(const Node& node, const Tensor& rows, int64_t axis) {
-  axis = node.Axis(axis, rows.rank());
-  std::vector<int64_t> order;
-  for (int i = 1; i < rows.rank(); ++i) order.push_back(i);
-  order.insert(order.begin() + axis, 0);
-  return frontend::Transpose(rows, order).With(rows.narrow());
+  return frontend::MoveAxis(rows, 0, node.Axis(axis, rows.rank()));
 }
 
 // The size of the scanned axes.

@@ -18,7 +18,8 @@ using frontend::Sequence;
 using frontend::Shape;
 using frontend::Tensor;
 
-constexpr int64_t kMostItems = 4096;  // of a sequence whose tensors importing knows one by one
+// Of a sequence whose tensors importing knows one by one, and of all together.
+constexpr int64_t kMostItems = 4096, kMostItemsOfModel = 1 << 20;
 
 const Sequence& SequenceOf(const Tensor& operand) {
   if (operand.sequence() == nullptr) Fail("its operand is a tensor, not a sequence");
@@ -29,14 +30,11 @@ Tensors Made(const Node& node, Tensors items, DType dtype) {
   if (static_cast<int64_t>(items.size()) > kMostItems) {
     frontend::Unsupported("a sequence has more than " + std::to_string(kMostItems) + " tensors");
   }
+  int64_t& all = node.importer().model().sequence_items;
+  if ((all += static_cast<int64_t>(items.size())) > kMostItemsOfModel) {
+    frontend::Unsupported("sequences have more than " + std::to_string(kMostItemsOfModel) + " tensors in all");
+  }
   return {node.builder().OfSequence({std::move(items), {}}, dtype)};
-}
-
-// `x` with a dim of size 1 before `axis`.
-Tensor Unsqueezed(const Tensor& x, int64_t axis) {
-  Shape shape = x.shape();
-  shape.insert(shape.begin() + axis, 1);
-  return Reshape(x, shape).With(x.narrow());
 }
 
 // Entry `index` of `rows` along dim 0.
@@ -79,12 +77,18 @@ Tensors Construct(const Node& node) {
 Tensors Insert(const Node& node) {
   const Sequence& sequence = SequenceOf(node[0]);
   const Tensor& item = node[1];
+  if (item.sequence() != nullptr) frontend::Unsupported("sequences of sequences are not supported");
   const bool is_empty = !sequence.rows && sequence.items.empty();
   if (!is_empty && item.dtype() != node[0].dtype()) {
     Fail(std::string("a tensor of type ") + NameOf(item.dtype()) + " in a sequence of " + NameOf(node[0].dtype()));
   }
   if (sequence.rows && !node[2] && !sequence.rows.dim(0).known()) {  // at the end
-    const Tensor rows = frontend::Concat({sequence.rows, Unsqueezed(item, 0)}, 0).With(item.narrow());
+    const Shape& all = sequence.rows.shape();
+    if (item.shape() != Shape(all.begin() + 1, all.end())) {
+      frontend::Unsupported("the length of its sequence, " + node.dims().Text(all[0]) +
+                            ", is not fixed: a tensor of another shape is not supported in it");
+    }
+    const Tensor rows = frontend::Concat({sequence.rows, InsertAxis(item, 0)}, 0).With(item.narrow());
     return {node.builder().OfSequence({{}, rows}, item.dtype())};
   }
   Tensors items = ItemsOf(node, node[0]);
@@ -119,25 +123,15 @@ Tensor WithoutAxis(const Tensor& x, int64_t axis) {
   return Reshape(x, shape).With(x.narrow());
 }
 
-// `x` with dim `from` moved to `to`.
-Tensor Moved(const Tensor& x, int64_t from, int64_t to) {
-  std::vector<int64_t> order;
-  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
-  order.erase(order.begin() + from);
-  order.insert(order.begin() + to, from);
-  return Transpose(x, order).With(x.narrow());
-}
-
 // The sizes along the axis, of `size`, of the parts that a tensor is split into.
 Shape PartsOf(const Node& node, const Dim& size) {
   if (node[1] && node[1].rank() == 1) {
     const Shape sizes = node.DimsOf(node[1], "the sizes");
-    Dim sum = 0;
-    for (const Dim& part : sizes) sum = node.dims().Add(sum, part);
-    node.dims().AssumeAtLeast(sum, size, node.Label() + ", the sum of its sizes");
+    DemandSum(node, sizes, size);
     return sizes;
   }
-  const int64_t part = node[1] ? node.KnownInts(node[1], "the size of a part").at(0) : 1;
+  if (node[1]) DemandRank(node[1], 0, "the size of a part");
+  const int64_t part = node[1] ? node.KnownInts(node[1], "the size of a part")[0] : 1;
   if (part < 1) Fail("the size of a part is " + std::to_string(part));
   if (!size.known()) frontend::Unsupported("the number of parts depends on the dim size " + node.dims().Text(size));
   Shape sizes;
@@ -154,8 +148,8 @@ Tensors SplitToSequence(const Node& node) {
   const Dim size = x.dim(static_cast<int>(axis));
   const bool keeps_dim = node[1] || node.Flag("keepdims");
   if (!node[1] && !size.known()) {
-    const Tensor rows = Moved(x, axis, 0);
-    return {node.builder().OfSequence({{}, keeps_dim ? Unsqueezed(rows, axis + 1) : rows}, x.dtype())};
+    const Tensor rows = MoveAxis(x, axis, 0);
+    return {node.builder().OfSequence({{}, keeps_dim ? InsertAxis(rows, axis + 1) : rows}, x.dtype())};
   }
   Tensors items;
   Dim start = 0;
@@ -173,7 +167,7 @@ Tensors ConcatFromSequence(const Node& node) {
   if (sequence.rows) {
     const int rank = sequence.rows.rank() - (stacks ? 0 : 1);
     const int64_t axis = node.Axis(node.Int("axis"), rank);
-    const Tensor moved = Moved(sequence.rows, 0, axis);
+    const Tensor moved = MoveAxis(sequence.rows, 0, axis);
     if (stacks) return {moved};
     Shape shape = moved.shape();
     shape[axis] = node.dims().Mul(shape[axis], shape[axis + 1]);
@@ -184,7 +178,7 @@ Tensors ConcatFromSequence(const Node& node) {
   if (items.empty()) Fail("its sequence is empty");
   const int64_t axis = node.Axis(node.Int("axis"), items[0].rank() + (stacks ? 1 : 0));
   if (stacks) {
-    for (Tensor& item : items) item = Unsqueezed(item, axis);
+    for (Tensor& item : items) item = InsertAxis(item, axis);
   }
   return {frontend::Concat(items, axis).With(items[0].narrow())};
 }
@@ -192,6 +186,7 @@ Tensors ConcatFromSequence(const Node& node) {
 // The body for each position; operands that are tensors are the same for all.
 Tensors SequenceMap(const Node& node) {
   const GraphProto& body = node.Graph("body");
+  SequenceOf(node[0]);
   std::vector<Tensors> operands;
   for (const Tensor& operand : node.all()) {
     operands.push_back(operand.sequence() == nullptr ? Tensors() : ItemsOf(node, operand));
@@ -200,12 +195,14 @@ Tensors SequenceMap(const Node& node) {
            std::to_string(operands.back().size()) + " tensors");
     }
   }
-  if (body.inputs.size() != operands.size()) {
-    Fail("its body has " + std::to_string(body.inputs.size()) + " inputs for " + std::to_string(operands.size()) +
-         " operands");
+  if (body.inputs.size() != operands.size() || body.outputs.size() < static_cast<size_t>(node.outputs())) {
+    Fail("its body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) +
+         " outputs for " + std::to_string(operands.size()) + " operands and " + std::to_string(node.outputs()) +
+         " results");
   }
   std::vector<Tensors> results(body.outputs.size());
   for (size_t i = 0; i < operands[0].size(); ++i) {
+    const SubgraphImport counted(node.importer().model(), i);
     Scope scope(&node.scope());
     for (size_t j = 0; j < operands.size(); ++j) {
       scope.Set(body.inputs[j].name,
@@ -225,15 +222,17 @@ constexpr auto kReads = OperatorRow::Narrow::kReads;
 
 constexpr OperatorRow kRows[] = {
     {"", "ConcatFromSequence", 11, "input_sequence", "concat_result", "axis:int! new_axis:int=0", ConcatFromSequence,
-     kReads, true},
-    {"", "SequenceAt", 11, "input_sequence position", "tensor", "", At, kReads, true},
+     kReads, /*takes_sequences=*/true},
+    {"", "SequenceAt", 11, "input_sequence position", "tensor", "", At, kReads, /*takes_sequences=*/true},
     {"", "SequenceConstruct", 11, "inputs*", "output_sequence", "", Construct, kReads},
     {"", "SequenceEmpty", 11, "", "output", "dtype:int", Empty},
-    {"", "SequenceErase", 11, "input_sequence position?", "output_sequence", "", Erase, kReads, true},
-    {"", "SequenceInsert", 11, "input_sequence tensor position?", "output_sequence", "", Insert, kReads, true},
-    {"", "SequenceLength", 11, "input_sequence", "length", "", Length, kReads, true},
+    {"", "SequenceErase", 11, "input_sequence position?", "output_sequence", "", Erase, kReads,
+     /*takes_sequences=*/true},
+    {"", "SequenceInsert", 11, "input_sequence tensor position?", "output_sequence", "", Insert, kReads,
+     /*takes_sequences=*/true},
+    {"", "SequenceLength", 11, "input_sequence", "length", "", Length, kReads, /*takes_sequences=*/true},
     {"", "SequenceMap", 17, "input_sequence additional_inputs*", "out_sequence*", "body:graph!", SequenceMap, kReads,
-     true},
+     /*takes_sequences=*/true},
     {"", "SplitToSequence", 11, "input split?", "output_sequence", "axis:int=0 keepdims:int=1", SplitToSequence,
      kReads},
 };

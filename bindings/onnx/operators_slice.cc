@@ -158,22 +158,18 @@ Shape SizesOf(const Node& node, const Dim& size) {
 Tensors Split(const Node& node) {
   const Tensor& x = node[0];
   const int64_t axis = node.Axis(node.Int("axis"), x.rank());
-  const Shape sizes = SizesOf(node, x.shape()[static_cast<size_t>(axis)]);
+  const Dim& size = x.dim(static_cast<int>(axis));
+  const Shape sizes = SizesOf(node, size);
   if (sizes.size() != static_cast<size_t>(node.outputs())) {
     Fail(std::to_string(sizes.size()) + " sizes for " + std::to_string(node.outputs()) + " results");
   }
+  if (node[1] || node.Has("split")) DemandSum(node, sizes, size);
   Tensors out;
   Dim start = 0;
-  for (const Dim& size : sizes) {
-    out.push_back(SliceAxis(x, axis, start, size));
-    start = node.dims().Add(start, size);
+  for (const Dim& part : sizes) {
+    out.push_back(SliceAxis(x, axis, start, part));
+    start = node.dims().Add(start, part);
   }
-  const Dim& given = x.shape()[static_cast<size_t>(axis)];
-  if (node.dims().IsEqual(start, given) == false) {
-    Fail("the sizes add up to " + node.dims().Text(start) + ", not " + node.dims().Text(given));
-  }
-  const bool sizes_given = node[1] || node.Has("split");  // the slices are within the tensor
-  if (sizes_given) node.dims().AssumeAtLeast(start, given, node.Label() + ", the sum of its sizes");
   return out;
 }
 

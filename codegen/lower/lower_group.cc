@@ -165,7 +165,7 @@ class GroupLowering {
     return merges;
   }
 
-  // Not where vectors would run along a short dim.
+  // Not where vectors may run along a short dim.
   bool OnlyMerges(const Shape& from, const Shape& to) const {
     constexpr int64_t kShort = 32;
     if (from.empty() || to.empty()) return false;
@@ -173,7 +173,7 @@ class GroupLowering {
     for (const ReshapeGroup& g : MatchReshape(from, to, facts_)) {
       if (std::count_if(to.begin() + g.to_begin, to.begin() + g.to_end, std::not_fn(is_one)) > 1) return false;
     }
-    return facts_.ProvablyEqual(from.back(), to.back()) || facts_.RangeOf(from.back()).max >= kShort;
+    return facts_.ProvablyEqual(from.back(), to.back()) || facts_.RangeOf(from.back()).min >= kShort;
   }
 
   // ---- Row groups ----

@@ -205,6 +205,16 @@ ValueLowering::Index ValueLowering::Relinearize(const Shape& from, const Shape& 
 void ValueLowering::NoteDirectIndices(const ReshapeGroup& g, int first, const Shape& from, const Shape& to,
                                       const Index& index, const Index& result) {
   if (g.from_end - g.from_begin < 2 || g.to_end - first < 2) return;
+  // An expression stands for the same index wherever it occurs: it must be within its dim by itself, not by a
+  // predicate.
+  for (int d = g.from_begin; d < g.from_end; ++d) {
+    const Expr e = plan.exprs[index[d]];
+    const DimSize size = DimSizeOf(from[d]);
+    const bool within = e.kind == ExprKind::kAxis       ? plan.axes[e.ref].dim_size == size
+                        : e.kind == ExprKind::kIndexMod ? plan.exprs[e.args[1]].dim_size == size
+                                                        : index[d] == Dim(0);
+    if (!within) return;
+  }
   const auto divides = [&](const DimExpr& part, const DimExpr& whole) {
     return facts_.ProvablyEqual(DimExpr::FloorDiv(whole, part) * part, whole);
   };

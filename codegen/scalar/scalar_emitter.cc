@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstdlib>
 
 #include "codegen/contract/panels.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/math/functions.h"
-#include "codegen/plan/idioms/idioms.h"
 #include "codegen/scalar/lane_division.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -201,11 +201,25 @@ llvm::Value* ScalarEmitter::EmitIdiom(const Expr& e) {
       return math::ExpOfDifference(math::LaneMath(b_, target_, below->getType()), below);
     }
   }
+  if (const auto requantized = RequantizedOf(plan_, e)) return EmitRequantized(*requantized);
   if (!IsSoftmaxNormalize(plan_, e)) return nullptr;
   llvm::Value* sum = Emit(e.args[1]);
   llvm::Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(sum->getType(), 1), sum, "inverse");
   llvm::Value* power = Emit(e.args[0]);
   return b_.CreateFMul(power, power->getType()->isVectorTy() ? ToLanes(inverse) : inverse, "share");
+}
+
+// As conversions saturate, NaN to 0, and integers subtract: a difference of 0 is positive.
+llvm::Value* ScalarEmitter::EmitRequantized(const Requantized& r) {
+  llvm::Value* value = Emit(r.value);
+  const auto number = [&](double x) { return llvm::ConstantFP::get(value->getType(), x); };
+  const int bits = 8 * SizeOf(r.type);
+  const double least = IsSigned(r.type) ? -std::ldexp(1, bits - 1) : 0;
+  const double most = std::ldexp(1, IsSigned(r.type) ? bits - 1 : bits) - 1;
+  llvm::Value* low = b_.CreateSelect(b_.CreateFCmpOGT(value, number(least)), value, number(least), "requantized.low");
+  llvm::Value* within = b_.CreateSelect(b_.CreateFCmpOLT(low, number(most)), low, number(most), "requantized.within");
+  llvm::Value* known = b_.CreateSelect(b_.CreateFCmpORD(value, value), within, number(0), "requantized.known");
+  return b_.CreateFAdd(known, number(r.zero == 0 ? 0 : -static_cast<double>(r.zero)), "requantized");
 }
 
 llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {

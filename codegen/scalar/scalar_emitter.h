@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/plan/access_map.h"
+#include "codegen/plan/idioms/idioms.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_ops.h"
@@ -164,6 +165,7 @@ class ScalarEmitter {
   // softmax normalization multiplies by the inverse of the sum, which is computed once per row: at most 1.5 ulp error,
   // and the dividend is not exact either.
   llvm::Value* EmitIdiom(const Expr& e);
+  llvm::Value* EmitRequantized(const Requantized& r);
   // The value in lane 0. Requires a known LaneCoefficient.
   llvm::Value* EmitFirst(ExprId id);
   // The constant step of an index expression from lane to lane, if known.

@@ -134,5 +134,33 @@ class DequantizedTest(unittest.TestCase):
         self.check(self.case("MatMul", numbers(U8, (24, 18)), np.float32(0.02), np.uint8(3), 1), "f32[m, 18]")
 
 
+class RequantizedTest(unittest.TestCase):
+    """Quantized and dequantized at once: saturated, NaN as 0, a difference of 0 positive, whatever the element."""
+
+    def test_all_kinds_of_numbers(self):
+        bits = np.random.default_rng(5).integers(0, 2**32, 20000, np.uint32).view(np.float32)
+        scale = np.float32(0.0307106)
+        ties = (np.arange(-400, 400, dtype=np.float32) + np.float32(0.5)) * scale
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, -3e38, -0.3 * scale], np.float32)
+        x = np.concatenate([bits, ties, special])
+        for kind, zero in ((U8, 0), (U8, 128), (I8, 0), (I8, -1), (TensorProto.UINT16, 300), (TensorProto.INT16, 0)):
+            with self.subTest(kind=kind, zero=zero):
+                dtype = helper.tensor_dtype_to_np_dtype(kind)
+                graph = helper.make_graph(
+                    [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                     helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])], "g",
+                    [helper.make_tensor_value_info("x", FLOAT, ["n"])], [helper.make_tensor_value_info("y", FLOAT, None)],
+                    [numpy_helper.from_array(np.asarray(scale), "s"),
+                     numpy_helper.from_array(np.asarray(zero, dtype), "z")])
+                model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+                got = tailor.onnx.load(model).compile("host").run(x=x)[0]
+                info = np.iinfo(dtype)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    rounded = np.rint(x / scale) + np.float32(zero)
+                numbers_of = np.where(np.isnan(rounded), 0, np.clip(rounded, info.min, info.max)).astype(np.int64)
+                wanted = (numbers_of - zero).astype(np.float32) * scale
+                np.testing.assert_array_equal(got.view(np.uint32), wanted.view(np.uint32))
+
+
 if __name__ == "__main__":
     unittest.main()

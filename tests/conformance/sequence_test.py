@@ -127,6 +127,39 @@ class SequenceTest(unittest.TestCase):
                           states=("x", "s"), types=types, outputs=("y", "z"))
         self.check(model, x(3, 4), x(1, 2))
 
+    def test_a_loop_of_fixed_length_that_data_ends(self):
+        step = [node("Mul", ["x", "two"], ["m"]), node("ReduceSum", ["x"], ["sum"], keepdims=0),
+                node("Less", ["sum", "none"], ["still"])]
+        model = self.loop([], [*step, node("SequenceInsert", ["before", "m"], ["after"])],
+                          [node("ConcatFromSequence", ["s_end"], ["y"], axis=0)],
+                          {"trips": np.int64(3), "two": np.float32(2), "none": np.float32(0)})
+        self.check(model, np.abs(x(3, 4)), -np.abs(x(3, 4)))
+
+    def test_a_loop_reads_a_sequence_by_its_iteration(self):
+        body = [node("SequenceAt", ["outer", "i"], ["item"]), node("Add", ["sum", "item"], ["total"]),
+                node("Identity", ["going"], ["still"])]
+        model = self.loop([node("Neg", ["x"], ["u"]), node("SequenceConstruct", ["x", "u", "x"], ["outer"])], body,
+                          [node("Identity", ["x_end"], ["y"])], {"trips": np.int64(3)}, states=("x",),
+                          types=[helper.make_tensor_value_info("sum", FLOAT, None)])
+        self.check(model, x(3, 4))
+
+    def test_random_numbers_of_iterations_and_items_differ(self):
+        item = node("RandomNormalLike", ["x"], ["m"])
+        models = {
+            "loop": self.loop([], [node("Identity", ["going"], ["still"]), item,
+                                   node("SequenceInsert", ["before", "m"], ["after"])],
+                              [node("ConcatFromSequence", ["s_end"], ["y"], axis=0, new_axis=1)], {"trips": np.int64(2)}),
+            "map": made([node("SequenceConstruct", ["x", "x"], ["s"]),
+                         node("SequenceMap", ["s"], ["t"], body=helper.make_graph(
+                             [node("RandomNormalLike", ["a"], ["b"])], "body",
+                             [helper.make_tensor_value_info("a", FLOAT, None)],
+                             [helper.make_tensor_value_info("b", FLOAT, None)])),
+                         node("ConcatFromSequence", ["t"], ["y"], axis=0, new_axis=1)])}
+        for name, model in models.items():
+            with self.subTest(name):
+                one, other = tailor.onnx.load(model).compile("host").run(x(5, 4))[0]
+                self.assertFalse(np.any(one == other))
+
     def test_a_map(self):
         body = helper.make_graph([node("Add", ["a", "b"], ["c"])], "body",
                                  [helper.make_tensor_value_info(name, FLOAT, None) for name in "ab"],
@@ -150,6 +183,43 @@ class SequenceTest(unittest.TestCase):
         self.refused('state "before" is a sequence, and the number of iterations is not fixed',
                      self.loop(trips, [*self.STEP, node("SequenceInsert", ["before", "m", "first"], ["after"])],
                                [node("ConcatFromSequence", ["s_end"], ["y"], axis=0)]))
+
+    def test_items_of_a_sequence_of_unknown_length_have_one_shape(self):
+        trips = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "first"], ["trips"])]
+        types = [helper.make_tensor_value_info("sum", FLOAT, None),
+                 helper.make_tensor_sequence_value_info("before", FLOAT, None)]
+        self.refused("may differ in shape",
+                     self.loop(trips, [self.STEP[0], node("Transpose", ["sum"], ["total"]),
+                                       node("SequenceInsert", ["before", "sum"], ["after"])],
+                               [node("SequenceAt", ["s_end", "first"], ["y"])], states=("x", "s"), types=types))
+        self.refused("a tensor of another shape",
+                     made([node("SplitToSequence", ["x"], ["s"], axis=0), node("Transpose", ["x"], ["u"]),
+                           node("SequenceInsert", ["s", "u"], ["t"]), node("SequenceLength", ["t"], ["y"])]))
+
+    def test_what_would_take_long_to_import(self):
+        body = [node("Identity", ["going"], ["still"]), node("Identity", ["before"], ["after"])]
+        for trips in (10**4, 2**63 - 1):
+            self.refused("more than 2000 graphs", self.loop([], body, [node("SequenceLength", ["s_end"], ["y"])],
+                                                            {"trips": np.int64(trips)}))
+        inserts = [node("SequenceInsert", [f"s{i}", "x"], [f"s{i + 1}"]) for i in range(2000)]
+        self.refused("more than 1048576 tensors in all",
+                     made([node("SequenceEmpty", [], ["s0"]), *inserts, node("SequenceLength", ["s2000"], ["y"])]))
+
+    def test_malformed_nodes(self):
+        for text, model in {
+                "its operand is a tensor, not a sequence": made([node("SequenceAt", ["x", "one"], ["y"])],
+                                                                {"one": np.int64(1)}),
+                "the size of a part has rank 2": made([node("SplitToSequence", ["x", "split"], ["s"]),
+                                                       node("SequenceLength", ["s"], ["y"])],
+                                                      {"split": np.zeros((0, 0), np.int64)}),
+                "a size is -1": made([node("SplitToSequence", ["x", "split"], ["s"]),
+                                      node("SequenceLength", ["s"], ["y"])], {"split": np.array([4, -1])},
+                                     [("x", FLOAT, [3, "k"])]),
+                "add up to 2, not 3": made([node("SplitToSequence", ["x", "split"], ["s"]),
+                                            node("SequenceLength", ["s"], ["y"])], {"split": np.array([1, 1])},
+                                           [("x", FLOAT, [3, "k"])])}.items():
+            with self.assertRaisesRegex(tailor.onnx.ModelError, text):
+                tailor.onnx.load(model)
 
     def test_positions_out_of_range(self):
         with self.assertRaisesRegex(tailor.onnx.ModelError, "position 2 is out of range for 2"):

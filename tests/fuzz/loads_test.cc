@@ -111,6 +111,24 @@ TEST(SteppedLoads, OfAnyStep) {
   for (int64_t step : {2, 3, 4, 5, -1, -2, -3}) ExpectRight(Slice("f32", step, step == 3 ? 1 : 0));
 }
 
+// The masked element of the padded part and the window's read the same expression, which is within its dim in one of them
+// alone.
+TEST(ReshapedLoads, BesideAPaddedOne) {
+  ExpectRight(R"(
+graph @g(%u: f32[6, 5], %w: f32[6, 8]) {
+  %ut = transpose %u {permutation = [1, 0]}
+  %ur = reshape %ut {shape = [15, 2]}
+  %z = constant 0 : f32[]
+  %p = pad %ur, %z {low = [0, 0], high = [0, 1]}
+  %wt = slice %w {starts = [0, 0], sizes = [6, 6], steps = [1, 1]}
+  %wr = reshape %wt {shape = [36]}
+  %ww = window %wr {axes = [0], sizes = [3], strides = [2]}
+  %ws = slice %ww {starts = [0, 0], sizes = [15, 3], steps = [1, 1]}
+  %y = add %p, %ws
+  return %y
+})");
+}
+
 // The last lane's element is the tensor's last.
 TEST(SteppedLoads, EndWithTheTensor) {
   ExpectRight(R"(

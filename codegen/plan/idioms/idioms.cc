@@ -109,6 +109,19 @@ bool IsCubicOfGelu(const KernelPlan& plan, ExprId id, ExprId x) {
   return std::fabs((*cubic)[1] - kLinear) <= kClose * kLinear && std::fabs((*cubic)[3] - kCubic) <= kClose * kCubic;
 }
 
+// Whether `e` is a rounded f32, or the sum of one and an integer.
+bool IsRounded(const KernelPlan& plan, const Expr& e) {
+  if (e.dtype != DType::kF32) return false;
+  if (IsOp(e, OpKind::kRound)) return true;
+  if (!IsOp(e, OpKind::kAdd)) return false;
+  const auto other = OtherThan(plan, e, [](const Expr& literal) {
+    if (literal.kind != ExprKind::kLiteral) return false;
+    const float number = std::bit_cast<float>(static_cast<uint32_t>(literal.bits));
+    return std::trunc(number) == number;
+  });
+  return other && IsOp(plan.exprs[*other], OpKind::kRound);
+}
+
 // The statement that reduces with `combiner` into the local buffer that `load` reads; null if there is none.
 const Statement* ReductionBehind(const KernelPlan& plan, const Expr& load, OpKind combiner) {
   if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kLocal) return nullptr;
@@ -152,6 +165,25 @@ std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
     if (IsCubicOfGelu(plan, gate->argument, gate->value)) return Gelu{gate->value, OpKind::kTanh};
   }
   return std::nullopt;
+}
+
+std::optional<Requantized> RequantizedOf(const KernelPlan& plan, const Expr& cast) {
+  if (!IsOp(cast, OpKind::kCast) || cast.dtype != DType::kF32) return std::nullopt;
+  Requantized found;
+  const Expr* number = &plan.exprs[cast.args[0]];
+  if (IsOp(*number, OpKind::kSub)) {
+    const Expr& zero = plan.exprs[number->args[1]];
+    if (number->dtype != DType::kI32 || zero.kind != ExprKind::kLiteral) return std::nullopt;
+    found.zero = std::bit_cast<int32_t>(static_cast<uint32_t>(zero.bits));
+    number = &plan.exprs[number->args[0]];
+  }
+  if (IsOp(*number, OpKind::kCast) && number->dtype == DType::kI32) number = &plan.exprs[number->args[0]];
+  if (!IsOp(*number, OpKind::kCast) || !IsInteger(number->dtype) || SizeOf(number->dtype) > 2) return std::nullopt;
+  found.type = number->dtype;
+  found.value = number->args[0];
+  constexpr int64_t kLargest = 1 << 16;  // sums of such numbers are exact in f32
+  if (std::abs(found.zero) > kLargest || !IsRounded(plan, plan.exprs[found.value])) return std::nullopt;
+  return found;
 }
 
 bool IsExpMinusMax(const KernelPlan& plan, const Expr& power) { return MaxStatementOf(plan, power) != nullptr; }

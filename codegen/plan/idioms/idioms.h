@@ -17,6 +17,16 @@ struct Gelu {
 // factors in any order and the polynomial in any form.
 std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product);
 
+struct Requantized {
+  ExprId value = -1;  // f32: an integer, infinite or NaN
+  DType type{};       // of 8 or 16 bits
+  int64_t zero = 0;
+};
+
+// Matches the f32 of what a rounded value, converted to a narrow integer, exceeds the zero point by, as where a
+// quantized tensor is dequantized at once: it need not become an integer.
+std::optional<Requantized> RequantizedOf(const KernelPlan& plan, const Expr& cast);
+
 // Whether `power` is exp(x - max(x)), as in a softmax.
 bool IsExpMinusMax(const KernelPlan& plan, const Expr& power);
 

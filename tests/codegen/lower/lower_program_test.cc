@@ -283,22 +283,22 @@ launch 0 g0_sub(in0, in1, out0) dims [N, H*W, H, W]
 )");
 }
 
-// Loops run over the dims before a merge, without quotients and remainders; not along two columns of depth to space.
+// Loops run over the dims before a merge, without quotients and remainders; not along a short or unknown one.
 TEST(LowerProgram, AMergedTensorIsStoredByTheDimsBeforeTheMerge) {
   EXPECT_EQ(Lowered(R"(
-graph @tile(%x: f32[1, M, 1, N]) {
-  %b = broadcast %x {shape = [4, M, 3, N]}
-  %y = reshape %b {shape = [4*M, 3*N]}
+graph @tile(%x: f32[1, M, 1, 40]) {
+  %b = broadcast %x {shape = [4, M, 3, 40]}
+  %y = reshape %b {shape = [4*M, 120]}
   return "y" = %y
 }
 )"),
             R"(
-g0_broadcast: kernel axes [a0: 4 parallel, a1: d0 parallel, a2: 3 parallel, a3: d1 parallel]
-  in b0: f32[1, d0, 1, d1]
-  out b1: f32[d2, d3]
+g0_broadcast: kernel axes [a0: 4 parallel, a1: d0 parallel, a2: 3 parallel, a3: 40 parallel]
+  in b0: f32[1, d0, 1, 40]
+  out b1: f32[d1, 120]
   stage over []
-    b1[((a0 * d0) + a1), ((a2 * d1) + a3)] = b0[0, a1, 0, a3]
-launch 0 g0_broadcast(in0, out0) dims [M, N, 4*M, 3*N]
+    b1[((a0 * d0) + a1), ((a2 * 40) + a3)] = b0[0, a1, 0, a3]
+launch 0 g0_broadcast(in0, out0) dims [M, 4*M]
 )");
   EXPECT_EQ(Lowered(R"(
 graph @depth_to_space(%x: f32[2, 2, 8, H, W]) {

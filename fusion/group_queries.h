@@ -1,5 +1,5 @@
-// Rewrite: matmuls whose rhs repeats matrices along the batch read each matrix where it is (grouped-query attention: one
-// head of keys and values serves several heads of queries).
+// Rewrite: matmuls whose rhs repeats matrices along the batch read each matrix where it is (grouped-query attention:
+// one head of keys and values serves several heads of queries).
 #ifndef TAILOR_FUSION_GROUP_QUERIES_H_
 #define TAILOR_FUSION_GROUP_QUERIES_H_
 

@@ -18,8 +18,8 @@ absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts
 // The same for `next`, the stage that continuation node `id` calls.
 absl::StatusOr<Graph> PropagateFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& next);
 
-// The symbols of region `region` of node `id` as expressions over the symbols of `graph`, where known: a region's symbol
-// is a dim size of one or more of its arguments. Dim sizes that a loop's body changes are not known.
+// The symbols of region `region` of node `id` as expressions over the symbols of `graph`, where known: a region's
+// symbol is a dim size of one or more of its arguments. Dim sizes that a loop's body changes are not known.
 std::map<SymbolId, std::vector<DimExpr>> SymbolsAround(const Graph& graph, NodeId id, int region);
 
 // Per argument of a loop's body and per dim: whether the dim size is loop-invariant.

@@ -29,9 +29,8 @@ frontend::Tensor IntegerProduct(const frontend::Tensor& a, const frontend::Tenso
                                 const frontend::Tensor& b_zero);
 
 // lhs x rhs of dequantized tensors, computed by their integers: u8 by i8, whose sums are exact before they are scaled.
-// nullopt unless lhs has one scale and zero point, rhs is constant, with one or one for each column, and fits i8, and K is
-// so small that no sum wraps.
-// transpose_rhs: rhs is [N, K].
+// nullopt unless lhs has one scale and zero point, rhs is constant, with one or one for each column, and fits i8, and K
+// is so small that no sum wraps. transpose_rhs: rhs is [N, K].
 std::optional<frontend::Tensor> QuantizedProduct(const frontend::Tensor& lhs, const frontend::Tensor& rhs,
                                                  bool transpose_rhs = false);
 

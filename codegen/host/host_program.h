@@ -68,8 +68,8 @@ struct CarriedValue {
   int grown[2] = {-1, -1};   // the numbers of that memory
 };
 
-// A value that the host counts: an argument of a loop's body that is a dim size. Its value in the first iteration is the
-// argument's, in each later one `next` of the iteration before.
+// A value that the host counts: an argument of a loop's body that is a dim size. Its value in the first iteration is
+// the argument's, in each later one `next` of the iteration before.
 struct Counter {
   int argument = -1;
   SymbolId symbol = -1;  // in `next` and Call::decided
@@ -94,7 +94,7 @@ struct Call {
   int condition = -1;                   // buffer of the condition (kWhile: written by the condition program)
   // kWhile and kIf whose condition follows from dim sizes and counters: 1 or 0. Then `condition` is -1.
   std::optional<DimExpr> decided;
-  std::vector<Counter> counters;  // of such a loop
+  std::vector<Counter> counters;                    // of such a loop
   const Counter* CounterOf(size_t argument) const;  // nullptr: the argument is no counter
   struct Result {
     int place = -1;  // workspace buffer, or -1: memory that grows

@@ -130,8 +130,8 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   options.isolated = 0;
   ASSERT_EQ(Compile(&here), "OK");
   EXPECT_EQ(isolated, here);
-  for (const char* option :
-       {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32", "optimize=0", "without=stitch"}) {
+  for (const char* option : {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32",
+                             "optimize=0", "without=stitch"}) {
     EXPECT_THAT(here, HasSubstr(option));
   }
 }

@@ -47,7 +47,8 @@ refused %m -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 
 // Channels first; then the phases of a transposed convolution take turns.
 TEST(FuseDotEpilogue, TransposedResultsWhoseSplitDimsAreRearrangedAreStoredTransposed) {
-  EXPECT_EQ(Matmuls(R"(
+  EXPECT_EQ(
+      Matmuls(R"(
 graph @g(%x: f32[M, 64], %w: f32[64, 32]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [1, 0]}
@@ -57,7 +58,7 @@ graph @g(%x: f32[M, 64], %w: f32[64, 32]) {
   %e = exp %r
   return %e
 })"),
-            R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%s) { %d = dot %x, %w } then { %t = transpose %d; %s = reshape %t }
+      R"(g0 contraction [M, 32 | 64] in(%x, %w) out(%s) { %d = dot %x, %w } then { %t = transpose %d; %s = reshape %t }
 g1 loop [16, 2*M] in(%s) out(%e) { %i = transpose %s; %r = reshape %i; %e = exp %r }
 refused %s -> %e in fuse-dot-epilogue: reshape %s splits dims before another view
 )");
@@ -285,7 +286,8 @@ TEST(FuseDotEpilogue, PaddingOfTheLeftOperandIsComputedToo) {
 
 // Each task would copy columns of %x into rows of its image.
 TEST(FuseDotEpilogue, WhatIsPaddedIsNotReadAcrossRows) {
-  EXPECT_EQ(Matmuls(R"(
+  EXPECT_EQ(
+      Matmuls(R"(
 graph @g(%x: f32[N, L, 32], %m: f32[N, L, 1], %w: f32[64, 96]) where L in [1, 100] {
   %s = transpose %x {permutation = [0, 2, 1]}
   %k = transpose %m {permutation = [0, 2, 1]}
@@ -298,7 +300,7 @@ graph @g(%x: f32[N, L, 32], %m: f32[N, L, 1], %w: f32[64, 96]) where L in [1, 10
   %d = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
   return %d
 })"),
-            R"(g0 loop [N, 32, L + 2] in(%x, %m) out(%p) { %s = transpose %x; %k = transpose %m; %h = mul %s, %k; %p = pad %h, 0 }
+      R"(g0 loop [N, 32, L + 2] in(%x, %m) out(%p) { %s = transpose %x; %k = transpose %m; %h = mul %s, %k; %p = pad %h, 0 }
 g1 contraction [N, L, 64 | 96] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
 refused %p -> %d in fuse-dot-epilogue: every task would read %s across rows
 )");

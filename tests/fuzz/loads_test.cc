@@ -111,8 +111,8 @@ TEST(SteppedLoads, OfAnyStep) {
   for (int64_t step : {2, 3, 4, 5, -1, -2, -3}) ExpectRight(Slice("f32", step, step == 3 ? 1 : 0));
 }
 
-// The masked element of the padded part and the window's read the same expression, which is within its dim in one of them
-// alone.
+// The masked element of the padded part and the window's read the same expression, which is within its dim in one of
+// them alone.
 TEST(ReshapedLoads, BesideAPaddedOne) {
   ExpectRight(R"(
 graph @g(%u: f32[6, 5], %w: f32[6, 8]) {

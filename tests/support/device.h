@@ -49,9 +49,9 @@ class TestDevice {
 // The CPU levels that this machine runs, best first.
 std::vector<std::unique_ptr<TestDevice>> CpuDevices();
 // What TAILOR_TEST_DEVICE names: "cpu" (or nothing): all of the above; "unoptimized": these, with code compiled with
-// `optimize` = 0; "without": the best, once for each pass that can be left out; "cuda": the first GPU of this machine; "emulated": a driver and an emulator that play one
-// (tests/emulator); "qemu": emulated CPUs (emulated_cpu.h); another name is a target: the first GPU runs "sm_90a", this
-// CPU "x86-64-v3".
+// `optimize` = 0; "without": the best, once for each pass that can be left out; "cuda": the first GPU of this machine;
+// "emulated": a driver and an emulator that play one (tests/emulator); "qemu": emulated CPUs (emulated_cpu.h); another
+// name is a target: the first GPU runs "sm_90a", this CPU "x86-64-v3".
 std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest();
 // The best of the CPU levels, for programs whose inputs are all donated: RunInto writes an output that is in the memory
 // of an input there.

@@ -34,7 +34,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.free_index_arithmetic = true;
   target.traits.winograd = false;
   target.traits.images_channels_last = false;  // not measured
-  target.traits.device_panels = true;  // warps multiply panels as stored
+  target.traits.device_panels = true;          // warps multiply panels as stored
   target.traits.external_f16_gemm = true;
   target.traits.elements_per_part = target.is_emulated() ? kEmulatedPartElements : kPartElements;
   return target;

@@ -261,8 +261,8 @@ launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
 )");
 }
 
-// Statistics of groups of channels, as exporters write group norm: an element's group follows from its channel, not from
-// its position divided by the size of a group.
+// Statistics of groups of channels, as exporters write group norm: an element's group follows from its channel, not
+// from its position divided by the size of a group.
 TEST(LowerProgram, AGroupOfChannelsIsAQuotientOfTheChannel) {
   EXPECT_EQ(Lowered(R"(
 graph @groups(%x: f32[N, 64, H, W], %mean: f32[N, 32, 1]) {

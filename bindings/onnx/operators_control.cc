@@ -101,7 +101,8 @@ std::string Joined(const std::set<std::string>& names) {
 
 // Fails because the branches return different ranks: names the dims or inputs that decide the condition.
 [[noreturn]] void FailForRanks(const Node& node, int then_rank, int else_rank) {
-  const std::string what = "the rank of what the branches return";
+  const std::string what =
+      "the rank of what the branches return, " + std::to_string(then_rank) + " or " + std::to_string(else_rank) + ",";
   const Tensor& condition = node[0];
   if (condition.computed() || condition.array() != nullptr || !condition.elements()->front().is_dim()) {
     node.DependsOnData(condition, what);
@@ -119,9 +120,8 @@ std::string Joined(const std::set<std::string>& names) {
   }
   if (from_data) node.DependsOnData(condition.WithSources(origins), what);
   const std::string sizes = Joined(names);
-  frontend::Unsupported(what + ", " + std::to_string(then_rank) + " or " + std::to_string(else_rank) +
-                        ", depends on the dim size" + (names.size() > 1 ? "s " : " ") + sizes + ": the condition is " +
-                        node.dims().Text(dim) + "; load with dims= that give " + sizes +
+  frontend::Unsupported(what + " depends on the dim size" + (names.size() > 1 ? "s " : " ") + sizes +
+                        ": the condition is " + node.dims().Text(dim) + "; load with dims= that give " + sizes +
                         " a fixed size or a range that decides it");
 }
 

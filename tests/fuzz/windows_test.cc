@@ -46,6 +46,15 @@ TEST(Windows, OfManyElements) {
       Pool("f32", "reduce_max", "sizes = [9, 10], strides = [1, 2]", "4, 4", "B in [1, 2], H in [1, 9], W in [2, 20]"));
 }
 
+// A loop over the rows of the windows.
+TEST(Windows, OfManyElementsThatAddUp) {
+  const std::string where = "B in [1, 2], H in [1, 20], W in [2, 40]";
+  ExpectRight(Pool("f32", "reduce_sum", "sizes = [12, 13]", "6, 6", where));
+  ExpectRight(Pool("f32", "reduce_mean", "sizes = [13, 11], strides = [1, 2]", "6, 5", where));
+  ExpectRight(Pool("f64", "reduce_sum", "sizes = [12, 11], strides = [2, 1], dilations = [1, 2]", "6, 11", where));
+  ExpectRight(Pool("i32", "reduce_min", "sizes = [8, 17]", "4, 8", where));
+}
+
 TEST(Windows, InSeveralBlocks) {
   ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3]", "1, 1", "B in [1, 2], H in [30, 40], W in [250, 300]"));
   ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3], strides = [2, 2]", "1, 1",
@@ -95,6 +104,19 @@ graph @g(%x: f32[N, C, H, W], %scale: f32[C, 1, 1], %k: f32[C, 1, 1, 3, 3], %bia
 }
 
 // The result is written over an operand of the epilogue or stands for several nodes' ends.
+TEST(Windows, OfManyElementsAreWeighed) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, C, H, W], %k: f32[C, 1, 1, 11, 13]) where B in [1, 1], C in [1, 3], H in [1, 20], W in [1, 40] {
+  %v = constant 0 : f32[]
+  %p = pad %x, %v {low = [0, 0, 5, 6], high = [0, 0, 5, 6]}
+  %w = window %p {axes = [2, 3], sizes = [11, 13]}
+  %m = mul %w, %k
+  %s = reduce_sum %m {axes = [4, 5]}
+  %y = tanh %s
+  return %y
+})");
+}
+
 TEST(Windows, AddUpInPlace) {
   ExpectRight(R"(
 graph @g(%x: f32[C, H, W]) where C in [1, 5], H in [1, 40], W in [1, 40] {

@@ -171,7 +171,8 @@ class RowWindowEmitter : private WindowTaskEmitter {
       Value* x = b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(int64_t{v} * lanes_)), "x");
       writer_.SetLanes(x_.result, x, lanes_, mask);
     };
-    for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
+    if (windows_.is_long()) EmitRowsOfWindow(row, rows, column, sums, enter);
+    for (int64_t q = 0; !windows_.is_long() && q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
       if (!WeightsFitRegisters())
         b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
       Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
@@ -201,6 +202,26 @@ class RowWindowEmitter : private WindowTaskEmitter {
       EmitLaterStages();
     }
     writer_.SetLanes(x_.result, I64(0), 1, nullptr);
+  }
+
+  // One row of the windows after the other: results read their own rows of the image, and share the weights.
+  void EmitRowsOfWindow(Value* row, int rows, Value* column, std::deque<Accumulator>& sums,
+                        absl::FunctionRef<void(int row, int vector)> enter) {
+    EmitLoop(b_, I64(0), I64(y_.size), 1, "window.row", [&](Value* along) {
+      for (int64_t j = 0; j < x_.size; ++j) {
+        for (int r = 0; r < rows; ++r) {
+          Value* image_row = Times(b_.CreateAdd(row, I64(r)), y_.stride);
+          image_row = b_.CreateAdd(image_row, Times(along, y_.dilation));
+          enter(r, 0);
+          writer_.SetAxis(y_.window, along);
+          writer_.SetAxis(x_.window, I64(j));
+          writer_.SetLocal(static_cast<int>(plan_.buffers.size()), EmitImage(image_row, j, column));
+          sums[r].Add(writer_.EmitLanes(staged_.stages[0].statements[0].value), 0, nullptr);
+        }
+      }
+      for (int r = 0; r < rows; ++r) sums[r].EndStep();
+    });
+    writer_.Forget();  // values of the loop
   }
 
   Value* EmitImage(Value* row, int64_t step, Value* column) {

@@ -33,7 +33,7 @@ struct WindowLanes {
 
 WindowLanes LanesOf(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
   WindowLanes found;
-  found.plane = PlaneAxisOf(plan, windows, lanes);
+  found.plane = windows.is_long() ? -1 : PlaneAxisOf(plan, windows, lanes);
   found.of_rows = !windows.is_channels_last() && RowBlock(plan, windows, 0, lanes) > 0;
   if (found.plane < 0) return found;
   int64_t most = 1;

@@ -92,12 +92,13 @@ class WindowFinder {
     return !found_.sides.empty() && found_.sides.size() <= 2 && static_cast<ptrdiff_t>(found_.sides.size()) == loops;
   }
 
-  // All steps of a window become straight code, and the windows must overlap.
+  // All steps of a window, or of one of its rows, become straight code, and the windows must overlap.
   bool IsWorthwhile() const {
-    constexpr int64_t kMostSteps = 128, kFarthest = 64, kMostStride = 2;
+    constexpr int64_t kFarthest = 64, kMostStride = 2;
     const auto is_far = [](const WindowSide& side) { return side.reach() > kFarthest || side.stride > kMostStride; };
     if (std::any_of(found_.sides.begin(), found_.sides.end(), is_far)) return false;
-    return found_.steps() <= kMostSteps && found_.steps() >= 2 * found_.strides();
+    if (found_.is_long() && found_.sides.size() == 1) return false;
+    return found_.steps() >= 2 * found_.strides();
   }
 
   // Whether windows share so many elements that copying what a task reads pays: loops read channels that are last in

@@ -46,7 +46,7 @@ void Digits::EmitCarry(size_t digit, llvm::Value* next) {
 }
 
 void Digits::EmitRuns(llvm::Value* first, llvm::Value* end,
-                      llvm::function_ref<void(const std::vector<llvm::Value*>& digits)> body) {
+                      llvm::function_ref<void(std::vector<llvm::Value*> digits)> body) {
   EmitLoop(b_, first, end, "run", [&](llvm::Value* number) {
     std::vector<llvm::Value*> digits = Emit();
     llvm::Value* begin = digits.back();

@@ -21,8 +21,7 @@ class Digits {
 
   // Emits a loop over the numbers from `first`, the current one, to `end`. They are counted in runs that differ in the
   // last digit alone: what `body` computes from the others is computed once per run. Requires a digit.
-  void EmitRuns(llvm::Value* first, llvm::Value* end,
-                llvm::function_ref<void(const std::vector<llvm::Value*>& digits)> body);
+  void EmitRuns(llvm::Value* first, llvm::Value* end, llvm::function_ref<void(std::vector<llvm::Value*> digits)> body);
 
  private:
   void EmitCarry(size_t digit, llvm::Value* next);  // stores `next`, or 0 and one more in the digit before

@@ -54,31 +54,13 @@ class LoopKernelEmitter {
 
  private:
   void EmitTaskLoop() {
-    std::vector<int> axes = loops_.TaskAxes();
-    const bool one_chunk = loops_.LanesAcrossRows() && axes.size() > 1 && LaneSpanIsOneChunk();
-    if (one_chunk) axes.pop_back();
+    if (loops_.LanesAcrossRows()) return EmitTasksAcrossRows();
+    const std::vector<int> axes = loops_.TaskAxes();
     std::vector<llvm::Value*> dim_sizes;
     for (int axis : axes) dim_sizes.push_back(loops_.TasksAlong(axis));
     Digits digits(b_, function_->getArg(1), dim_sizes);
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
-    if (one_chunk) {
-      digits.EmitRuns(next, end, [&](const std::vector<llvm::Value*>& task) {
-        for (int row = 0; row < schedule_.interleaved_rows; ++row) loops_.Place(loops_.row(row), axes, task);
-        EmitAcrossRows({b_.getInt64(0), loops_.DimSizeOf(schedule_.lane_axis)});
-      });
-      return;
-    }
-    if (loops_.LanesAcrossRows()) {
-      EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
-        const std::vector<llvm::Value*> task = digits.Emit();
-        llvm::Value* chunk = nullptr;
-        for (int row = 0; row < schedule_.interleaved_rows; ++row) chunk = loops_.Place(loops_.row(row), axes, task);
-        digits.EmitAdvance();
-        EmitAcrossRows(loops_.ChunkSpan(chunk));
-      });
-      return;
-    }
     const LaunchElements size = schedule_.interleaved_rows > 1 ? SizeOfLaunch() : LaunchElements{};
     for (int rows = schedule_.interleaved_rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.overlap_stage > 0) {
@@ -101,9 +83,29 @@ class LoopKernelEmitter {
     }
   }
 
-  bool LaneSpanIsOneChunk() const {
-    const DimSize& lanes = plan_.axes[schedule_.lane_axis].dim_size;
-    return lanes.is_constant() && lanes.constant <= schedule_.lane_chunk;
+  // The last axis is that of the lanes, in chunks. Runs of tasks go along the one before where there is one chunk, else
+  // along the chunks.
+  void EmitTasksAcrossRows() {
+    const std::vector<int> axes = loops_.TaskAxes();
+    std::vector<llvm::Value*> dim_sizes;
+    for (int axis : axes) dim_sizes.push_back(loops_.TasksAlong(axis));
+    const bool has_rows = axes.size() > 1;
+    const size_t last = axes.size() - 1;
+    llvm::Value* one_chunk = b_.CreateICmpEQ(dim_sizes[last], b_.getInt64(1), "one.chunk");
+    if (has_rows) {
+      llvm::Value* rows = dim_sizes[last - 1];
+      dim_sizes[last - 1] = b_.CreateSelect(one_chunk, b_.getInt64(1), rows);
+      dim_sizes[last] = b_.CreateSelect(one_chunk, rows, dim_sizes[last], "run");
+    }
+    Digits digits(b_, function_->getArg(1), dim_sizes);
+    digits.EmitRuns(function_->getArg(1), function_->getArg(2), [&](std::vector<llvm::Value*> task) {
+      if (has_rows) {
+        task[last - 1] = b_.CreateSelect(one_chunk, task[last], task[last - 1], "row");
+        task[last] = b_.CreateSelect(one_chunk, b_.getInt64(0), task[last], "chunk");
+      }
+      for (int row = 0; row < schedule_.interleaved_rows; ++row) loops_.Place(loops_.row(row), axes, task);
+      EmitAcrossRows(loops_.ChunkSpan(task[last]));
+    });
   }
 
   // Elements of a row, and of all rows of a launch, or of a chain's block.

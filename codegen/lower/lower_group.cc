@@ -1,13 +1,13 @@
 // Lowers each kind of fusion group to KernelPlans.
 #include <algorithm>
 #include <cassert>
-#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/panels.h"
 #include "codegen/jobs/job_pool.h"
 #include "codegen/lower/join_attention.h"
+#include "codegen/lower/loop_kernel.h"
 #include "codegen/lower/lower_group.h"
 #include "codegen/lower/lowered_kernel.h"
 #include "codegen/lower/row_stages.h"
@@ -55,7 +55,11 @@ class GroupLowering {
       }
       return std::move(kernels_);
     }
-    if (group_.kind == GroupKind::kLoop) return LowerLoopGroup();
+    if (group_.kind == GroupKind::kLoop) {
+      ValueLowering values = LoopKernel(graph_, facts_, group_);
+      kernels_.push_back(Finish(values));
+      return std::move(kernels_);
+    }
     for (const GroupAxis& axis : group_.axes) {
       const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract
                              : group_.kind == GroupKind::kScan      ? AxisRole::kOrdered
@@ -99,12 +103,6 @@ class GroupLowering {
     return kernel;
   }
 
-  int OutputBuffer(Value v) {
-    const TensorType& type = graph_.type(v);
-    return values_.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
-                             {.value = v, .dtype = type.dtype, .shape = type.shape});
-  }
-
   Index AxesOf(NodeId id) {
     Index index;
     for (int axis : group_.axis_of.at(id)) index.push_back(axis < 0 ? values_.Dim(0) : Along(axis));
@@ -130,50 +128,6 @@ class GroupLowering {
     Index index = AxesOf(base.node);
     for (auto view = views.rbegin(); view != views.rend(); ++view) index = values_.Forward(*view, index);
     return {base, index};
-  }
-
-  std::vector<LoweredKernel> LowerLoopGroup() {
-    std::vector<NodeId> merges;
-    if (group_.outputs.size() == 1) merges = MergesOf(group_.outputs[0]);
-    const Value looped = merges.empty() ? group_.outputs[0] : graph_.node(merges.back()).operands[0];
-    Index axes;
-    for (const DimExpr& dim_size : graph_.type(looped).shape) {
-      values_.plan.axes.push_back({values_.DimSizeOf(dim_size), AxisRole::kParallel});
-      axes.push_back(values_.Axis(static_cast<int>(axes.size())));
-    }
-    Stage stage;
-    for (Value v : group_.outputs) {
-      Index index = axes;
-      for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge) index = values_.Forward(*merge, index);
-      const ExprId value = values_.At(merges.empty() ? v : looped, axes);
-      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
-    }
-    values_.plan.stages.push_back(std::move(stage));
-    kernels_.push_back(Finish(values_));
-    return std::move(kernels_);
-  }
-
-  // The reshapes at the end of a loop group that only merge dims, last one first. Loops over the dims before them need
-  // no quotients and remainders of an index, as those over a repeated tensor or one whose heads were moved would.
-  std::vector<NodeId> MergesOf(Value v) const {
-    std::vector<NodeId> merges;
-    for (; graph_.node(v.node).op == OpKind::kReshape; v = graph_.node(v.node).operands[0]) {
-      const Value operand = graph_.node(v.node).operands[0];
-      if (!values_.InGroup(operand.node) || !OnlyMerges(graph_.type(operand).shape, graph_.type(v).shape)) break;
-      merges.push_back(v.node);
-    }
-    return merges;
-  }
-
-  // Not where vectors may run along a short dim.
-  bool OnlyMerges(const Shape& from, const Shape& to) const {
-    constexpr int64_t kShort = 32;
-    if (from.empty() || to.empty()) return false;
-    const auto is_one = [&](const DimExpr& dim) { return facts_.Canonical(dim) == DimExpr(1); };
-    for (const ReshapeGroup& g : MatchReshape(from, to, facts_)) {
-      if (std::count_if(to.begin() + g.to_begin, to.begin() + g.to_end, std::not_fn(is_one)) > 1) return false;
-    }
-    return facts_.ProvablyEqual(from.back(), to.back()) || facts_.RangeOf(from.back()).min >= kShort;
   }
 
   // ---- Row groups ----
@@ -207,7 +161,7 @@ class GroupLowering {
   void Keep(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
     const Value v{id, 0};
     if (IsOutput(id)) {  // stored below; later stages load it
-      output_buffer_[id] = OutputBuffer(v);
+      output_buffer_[id] = values_.OutputBuffer(v);
       finished.push_back({v, {.buffer = output_buffer_[id], .indices = AxesOf(id)}});
       return;
     }
@@ -283,7 +237,7 @@ class GroupLowering {
     const bool reduction = InfoOf(graph_.node(base.node).op).fusion == FusionClass::kReduction;
     if (stages.level.at(base.node) + (reduction ? 1 : 0) != level) return;
     auto it = output_buffer_.find(v.node);
-    const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
+    const int buffer = it != output_buffer_.end() ? it->second : values_.OutputBuffer(v);
     const std::vector<int>& axes = group_.axis_of.at(base.node);
     const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
       const bool unit = group_.axes[tile].dim_size == DimExpr(1);  // a dim of size 1 has no axis
@@ -315,7 +269,7 @@ class GroupLowering {
     for (Value v : group_.outputs) {
       auto [base, index] = SourceOf(v);
       ExprId value = values_.At(base, AxesOf(base.node));
-      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+      stage.statements.push_back({.buffer = values_.OutputBuffer(v), .indices = index, .value = value});
     }
     values_.plan.stages.push_back(std::move(stage));
   }
@@ -352,7 +306,7 @@ class GroupLowering {
       auto [base, index] = SourceOf(v);
       const bool follows_views = !group_.trailing_views.empty() && v.node != group_.trailing_views.back();
       ExprId value = follows_views ? values_.At(v, index) : values_.At(base, AxesOf(base.node));
-      epilogue.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+      epilogue.statements.push_back({.buffer = values_.OutputBuffer(v), .indices = index, .value = value});
     }
     plan.stages.push_back(std::move(epilogue));
   }

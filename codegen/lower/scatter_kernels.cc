@@ -9,12 +9,6 @@ namespace {
 
 using Index = ValueLowering::Index;
 
-int OutputBuffer(const Graph& graph, Value v, ValueLowering& values) {
-  const TensorType& type = graph.type(v);
-  return values.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
-                          {.value = v, .dtype = type.dtype, .shape = type.shape});
-}
-
 // A loop that stores `x` to the buffer that `add_output` adds.
 template <typename AddOutput>
 ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, Value x,
@@ -52,7 +46,7 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
   }
   target.insert(target.end(), covered.begin(), covered.end());
   update.insert(update.end(), covered.begin(), covered.end());
-  const int out = OutputBuffer(graph, {group.dominant, 0}, values);
+  const int out = values.OutputBuffer({group.dominant, 0});
   const DType dtype = node.results[0].dtype;
   ExprId value = values.At(node.operands[2], update);
   if (const std::string& combiner = node.string("combiner"); combiner != "set") {
@@ -70,7 +64,7 @@ std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& 
   std::vector<ValueLowering> kernels;
   if (!in_place) {
     kernels.push_back(Copy(graph, facts, group, graph.node(group.dominant).operands[0], [&](ValueLowering& values) {
-      return OutputBuffer(graph, {group.dominant, 0}, values);
+      return values.OutputBuffer({group.dominant, 0});
     }));
   }
   kernels.push_back(Update(graph, facts, group));

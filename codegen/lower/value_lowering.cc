@@ -67,6 +67,11 @@ int ValueLowering::InputBuffer(Value v) {
                                 {.value = v, .dtype = type.dtype, .shape = type.shape});
 }
 
+int ValueLowering::OutputBuffer(Value v) {
+  const TensorType& type = graph_.type(v);
+  return AddBuffer(BufferKind::kOutput, type.dtype, type.shape, {.value = v, .dtype = type.dtype, .shape = type.shape});
+}
+
 void ValueLowering::Materialize(Value v, int buffer, Index index) { held_[v] = {buffer, std::move(index)}; }
 
 ExprId ValueLowering::At(Value v, const Index& index, ExprId predicate) {

@@ -56,6 +56,7 @@ class ValueLowering {
   ExprId GatherIndexOf(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate = -1);
   // The input buffer of `v`; created on first use.
   int InputBuffer(Value v);
+  int OutputBuffer(Value v);  // a new one
   int AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand = {});
   bool InGroup(NodeId node) const { return nodes_.contains(node); }
 

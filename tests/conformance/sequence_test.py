@@ -12,13 +12,13 @@ FLOAT, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node = helper.make_node
 
 
-def made(nodes, constants=None, inputs=None, outputs=("y",), opset=17):
+def made(nodes, constants=None, inputs=None, outputs=("y",)):
     values = inputs or [("x", FLOAT, ["n", "k"])]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(*value) for value in values],
                               [helper.make_empty_tensor_value_info(name) for name in outputs],
                               [numpy_helper.from_array(np.asarray(array), name)
                                for name, array in (constants or {}).items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return shape_inference.infer_shapes(model)  # the outputs' types
 
 

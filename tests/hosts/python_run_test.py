@@ -327,6 +327,19 @@ class RunTest(unittest.TestCase):
             thread.join()
         self.assertEqual(failures, [])
 
+    def test_a_run_of_the_shapes_of_the_last_one_plans_nothing(self):
+        executable = self.graph.compile("host")
+        session, planned, plans = executable.session(), executable._program.planned, []
+        executable._program.planned = lambda *arguments: plans.append(arguments) or planned(*arguments)
+        for batch, steps, count in ((2, 3, 1), (2, 3, 1), (3, 2, 2), (2, 3, 3), (2, 3, 3)):
+            x, bias = self.inputs(batch, steps)
+            self.check(session.run(x, bias), x, bias)
+            self.assertEqual(len(plans), count)
+        with self.assertRaises(tailor.Error):
+            session.run(*self.inputs(65, 3))
+        x, bias = self.inputs(2, 3)
+        self.check(session.run(x, bias), x, bias)
+
     def test_plan(self):
         plan = self.executable.plan((64, 3, 8), (16,))
         self.assertEqual(plan.shapes, [(64, 3, 16), (64, 3)])

@@ -171,26 +171,10 @@ class RowWindowEmitter : private WindowTaskEmitter {
       Value* x = b_.CreateAdd(columns_.first, b_.CreateAdd(column, I64(int64_t{v} * lanes_)), "x");
       writer_.SetLanes(x_.result, x, lanes_, mask);
     };
-    if (windows_.is_long()) EmitRowsOfWindow(row, rows, column, sums, enter);
-    for (int64_t q = 0; !windows_.is_long() && q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
-      if (!WeightsFitRegisters())
-        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
-      Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
-      for (int64_t j = 0; j < x_.size; ++j) {
-        for (int v = 0; v < vectors; ++v) {
-          Value* image = nullptr;
-          for (int r = 0; r < rows; ++r) {
-            const int64_t along = q - r * y_.stride;
-            if (along < 0 || along > y_.reach() || along % y_.dilation != 0) continue;
-            if (image == nullptr) image = EmitImage(image_row, j, b_.CreateAdd(column, I64(int64_t{v} * lanes_)));
-            enter(r, v);
-            if (has_rows()) writer_.SetAxis(y_.window, I64(along / y_.dilation));
-            writer_.SetAxis(x_.window, I64(j));
-            writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
-            sums[r * vectors + v].Add(writer_.EmitLanes(s.value), 0, nullptr);
-          }
-        }
-      }
+    if (windows_.is_long()) {
+      AddRowByRow(row, rows, column, sums, enter);
+    } else {
+      AddStraight(row, rows, column, vectors, sums, enter);
     }
     for (int i = 0; i < rows * vectors; ++i) {
       sums[i].EndStep();
@@ -204,19 +188,46 @@ class RowWindowEmitter : private WindowTaskEmitter {
     writer_.SetLanes(x_.result, I64(0), 1, nullptr);
   }
 
-  // One row of the windows after the other: results read their own rows of the image, and share the weights.
-  void EmitRowsOfWindow(Value* row, int rows, Value* column, std::deque<Accumulator>& sums,
-                        absl::FunctionRef<void(int row, int vector)> enter) {
+  using Enter = absl::FunctionRef<void(int row, int vector)>;  // places writer_ at a vector of results
+
+  // The value that a window's element at (along, step) contributes, where the image has `image`.
+  Value* EmitElement(Value* image, Value* along, int64_t step) {
+    if (has_rows()) writer_.SetAxis(y_.window, along);
+    writer_.SetAxis(x_.window, I64(step));
+    writer_.SetLocal(static_cast<int>(plan_.buffers.size()), image);
+    return writer_.EmitLanes(staged_.stages[0].statements[0].value);
+  }
+
+  // Straight code: each vector of the image is loaded once for all windows that it is in.
+  void AddStraight(Value* row, int rows, Value* column, int vectors, std::deque<Accumulator>& sums, Enter enter) {
+    for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
+      if (!WeightsFitRegisters())
+        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+      Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
+      for (int64_t j = 0; j < x_.size; ++j) {
+        for (int v = 0; v < vectors; ++v) {
+          Value* image = nullptr;
+          for (int r = 0; r < rows; ++r) {
+            const int64_t along = q - r * y_.stride;
+            if (along < 0 || along > y_.reach() || along % y_.dilation != 0) continue;
+            if (image == nullptr) image = EmitImage(image_row, j, b_.CreateAdd(column, I64(int64_t{v} * lanes_)));
+            enter(r, v);
+            sums[r * vectors + v].Add(EmitElement(image, I64(along / y_.dilation), j), 0, nullptr);
+          }
+        }
+      }
+    }
+  }
+
+  // A loop over the rows of the windows: each window reads its own row of the image, and shares the weights.
+  void AddRowByRow(Value* row, int rows, Value* column, std::deque<Accumulator>& sums, Enter enter) {
     EmitLoop(b_, I64(0), I64(y_.size), 1, "window.row", [&](Value* along) {
       for (int64_t j = 0; j < x_.size; ++j) {
         for (int r = 0; r < rows; ++r) {
           Value* image_row = Times(b_.CreateAdd(row, I64(r)), y_.stride);
           image_row = b_.CreateAdd(image_row, Times(along, y_.dilation));
           enter(r, 0);
-          writer_.SetAxis(y_.window, along);
-          writer_.SetAxis(x_.window, I64(j));
-          writer_.SetLocal(static_cast<int>(plan_.buffers.size()), EmitImage(image_row, j, column));
-          sums[r].Add(writer_.EmitLanes(staged_.stages[0].statements[0].value), 0, nullptr);
+          sums[r].Add(EmitElement(EmitImage(image_row, j, column), along, j), 0, nullptr);
         }
       }
       for (int r = 0; r < rows; ++r) sums[r].EndStep();

@@ -36,7 +36,8 @@ struct WindowedReduction {
                            [](int64_t n, const auto& s) { return n * s.stride; });
   }
   // Whether a window has too many elements for straight code: its rows are a loop.
-  bool is_long() const { return steps() > 128; }
+  static constexpr int64_t kMostStraightSteps = 128;
+  bool is_long() const { return steps() > kMostStraightSteps; }
   // Whether the contiguous axis is an outer one, that of channels, instead of the last side's result.
   bool is_channels_last() const { return contiguous != sides.back().result; }
 };

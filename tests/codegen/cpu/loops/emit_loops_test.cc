@@ -499,6 +499,22 @@ TEST_P(EmitLoopsTest, StreamedOutputsGoPastTheCaches) {
   EXPECT_THAT(text("k_v1"), testing::Not(testing::HasSubstr("sfence")));
 }
 
+// Tasks that differ in the last index alone are a loop that carries nothing to the other indices.
+TEST_P(EmitLoopsTest, ShortRowsAreCountedInRuns) {
+  const std::string text = Emitted(ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 parallel]
+  in b0: f32[d1, d0, d2]
+  out b1: f32[d0, d1, d2]
+  stage over []
+    b1[a0, a1, a2] = b0[a1, a0, a2]
+)"));
+  const size_t body = text.find("\ndigit.body:"), after = text.find("\ndigit.after:");
+  ASSERT_NE(body, std::string::npos) << text;
+  ASSERT_NE(after, std::string::npos) << text;
+  EXPECT_NE(text.find("carry", after), std::string::npos) << text;
+  EXPECT_EQ(text.substr(body, after - body).find("carry"), std::string::npos) << text;
+}
+
 // A masked load from an unmapped page is slow even if its mask is zero: rows before b1 are none of its memory.
 TEST_P(EmitLoopsTest, LoadsOfExcludedRowsStayInTheirBuffer) {
   for (const char* column : {"a1", "(a1 * 2)", "(d2 - a1)"}) {

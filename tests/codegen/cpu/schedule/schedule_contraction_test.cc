@@ -71,6 +71,32 @@ TEST(ScheduleContraction, WindowsOfPaddedImagesHaveManyRows) {
   EXPECT_EQ(schedule.tile.task_rows, 96);
 }
 
+// Where K exceeds one part, parts are equal, and a staging buffer serves 8 panels.
+TEST(ScheduleContraction, WindowsOfManyChannelsRunInEqualParts) {
+  const auto tile = [](int channels) {
+    const auto graph =
+        ParseGraph(absl::StrReplaceAll(R"(graph @g(%x: f32[N, CHANNELS, H, W]) {
+  %zero = constant 0 : f32[]
+  %w = constant @w : f32[1, DEPTH, 256]
+  %p = pad %x, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %t = window %p {axes = [2, 3], sizes = [3, 3], strides = [2, 2]}
+  %m = transpose %t {permutation = [0, 2, 3, 1, 4, 5]}
+  %r = reshape %m {shape = [N, 1, floordiv(H + 1, 2)*floordiv(W + 1, 2), DEPTH]}
+  %d = dot %r, %w
+  return %d
+})",
+                                       {{"CHANNELS", absl::StrCat(channels)}, {"DEPTH", absl::StrCat(9 * channels)}}));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto lowered = lower::LowerGraph(*graph, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    const ContractionTile& tile = ScheduleContraction(lowered->kernels[0], FindCpuTarget("x86-64-v4")->traits).tile;
+    return absl::StrCat(tile.depth, " steps, ", tile.task_panels, " panels");
+  };
+  EXPECT_EQ(tile(64), "1024 steps, 16 panels");  // 576 in one part
+  EXPECT_EQ(tile(128), "576 steps, 8 panels");   // 2 x 576
+  EXPECT_EQ(tile(300), "912 steps, 8 panels");   // 2700 in three parts, of whole vectors
+}
+
 // A guard asks for rows of which two steps of K lie in different pages.
 TEST(ScheduleContraction, RowsFarApartArePacked) {
   const auto versions = [](int64_t m, int64_t n, int64_t k, const char* target = "x86-64-v4") {

@@ -108,6 +108,34 @@ TEST(Idioms, SharesAreOfTheSumOfAllPowersNoneOfWhichExceedsOne) {
       0);
 }
 
+int Requantizations(const std::string& body) {
+  const KernelPlan plan = PlanOf(
+      "graph @g(%x: f32[N]) {\n  %s = constant 0.03 : f32[]\n  %z = constant 3 : f32[]\n  %zero = constant 3 : i32[]\n"
+      "  %half = constant 0.5 : f32[]\n  %q = div %x, %s\n  %r = round %q\n" +
+      body + "  return %y\n}\n");
+  return Count(plan, [&](const Expr& e) { return RequantizedOf(plan, e).has_value(); });
+}
+
+TEST(Idioms, WhatIsQuantizedAndDequantizedAtOnceStaysAFloat) {
+  const auto widened = [](const std::string& type) {
+    return "  %b = cast %t {dtype = " + type +
+           "}\n  %w = cast %b {dtype = i32}\n  %d = sub %w, %zero\n  %y = cast %d {dtype = f32}\n";
+  };
+  for (const char* type : {"i8", "u8", "i16", "u16"}) {
+    EXPECT_EQ(Requantizations("  %t = add %r, %z\n" + widened(type)), 1) << type;
+  }
+  EXPECT_EQ(
+      Requantizations("  %b = cast %r {dtype = i8}\n  %w = cast %b {dtype = i32}\n  %y = cast %w {dtype = f32}\n"), 1);
+  EXPECT_EQ(Requantizations("  %b = cast %r {dtype = i8}\n  %y = cast %b {dtype = f32}\n"), 1);
+  // A conversion truncates what is no integer; i32 does not fit f32; a difference of bytes wraps.
+  EXPECT_EQ(Requantizations("  %t = add %r, %half\n" + widened("i8")), 0);
+  EXPECT_EQ(Requantizations("  %t = mul %q, %z\n" + widened("i8")), 0);
+  EXPECT_EQ(Requantizations("  %w = cast %r {dtype = i32}\n  %d = sub %w, %zero\n  %y = cast %d {dtype = f32}\n"), 0);
+  EXPECT_EQ(Requantizations("  %b = cast %r {dtype = i8}\n  %n = cast %zero {dtype = i8}\n  %d = sub %b, %n\n"
+                            "  %y = cast %d {dtype = f32}\n"),
+            0);
+}
+
 // In all kernels of a graph: how many of its powers are below the greatest.
 int PowersBelowTheGreatest(const std::string& inputs, const std::string& body) {
   auto parsed = ParseGraph("graph @g(" + inputs + ") {\n" + body + "  %y = exp %d\n  return %y\n}\n");

@@ -24,7 +24,7 @@ class ValueLowering {
   using Index = std::vector<ExprId>;
 
   ValueLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
-      : graph_(graph), facts_(facts), group_(group), nodes_(group.nodes.begin(), group.nodes.end()) {}
+      : graph_(graph), facts_(facts), nodes_(group.nodes.begin(), group.nodes.end()) {}
 
   // The element of `v` at `index` (one i64 expression per dim). Where `predicate` (-1: none) is false, the element is
   // not read and its value is unspecified.
@@ -80,7 +80,6 @@ class ValueLowering {
 
   const Graph& graph_;
   const ShapeFacts& facts_;
-  const FusionGroup& group_;
   std::set<NodeId> nodes_;
   struct Held {
     int buffer;

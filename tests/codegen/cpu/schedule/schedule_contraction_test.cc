@@ -2,6 +2,7 @@
 #include "codegen/cpu/schedule/schedule_contraction.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/lower/lower_graph.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule_fields.h"

@@ -4,6 +4,8 @@
 
 #include <climits>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "api/compiler_arguments.h"
@@ -11,6 +13,7 @@
 #include "api/graph_handle.h"
 #include "api/isolated/isolated_compile.h"
 #include "api/run_constants.h"
+#include "codegen/contract/cost_profile.h"
 #include "codegen/link/link.h"
 #include "graph/status_macros.h"
 #include "serialization/writer.h"
@@ -51,6 +54,12 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
       static_cast<int>(std::min<uint64_t>(given.threads > 0 ? given.threads : tailor_usable_cpus(), INT_MAX));
   options.memory_limit = given.memory_limit;
   options.run_constants = RunConstants;
+  if (given.cost_profile != nullptr) {
+    auto profile = std::make_shared<CostProfile>();
+    const std::string wrong = ParseCostProfile(TextOf(given.cost_profile, given.cost_profile_size), profile.get());
+    if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrCat(function, ": options.cost_profile: ", wrong));
+    options.cost_profile = std::move(profile);
+  }
   if (given.progress != nullptr) {
     options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {
       return progress(user, phase, done) != 0;

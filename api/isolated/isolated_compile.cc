@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "api/compiler_status.h"
+#include "api/handle.h"
 #include "api/isolated/open_file.h"
 #include "api/isolated/worker_files.h"
 #include "compile_request_generated.h"
@@ -73,6 +74,8 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   const auto targets = Strings(b, options.targets, options.target_count);
   const auto donated = Strings(b, options.donated, options.donated_count);
   const auto without = Strings(b, options.without, options.without_count);
+  const auto cost_profile =
+      options.cost_profile != nullptr ? b.CreateString(TextOf(options.cost_profile, options.cost_profile_size)) : 0;
   const auto key = b.CreateVector(options.secret_key, options.secret_key != nullptr ? 64 : 0);
   CompileRequestBuilder request(b);
   request.add_version(version);
@@ -90,6 +93,7 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   request.add_allow_tf32(options.allow_tf32);
   request.add_optimize(options.optimize);
   request.add_without(without);
+  request.add_cost_profile(cost_profile);
   b.Finish(request.Finish());
   return b.Release();
 }

@@ -166,6 +166,10 @@ void Compile(const Request& asked) {
   options.optimize = request.optimize();
   options.without = without.data();
   options.without_count = without.size();
+  if (request.cost_profile() != nullptr) {
+    options.cost_profile = request.cost_profile()->c_str();
+    options.cost_profile_size = request.cost_profile()->size();
+  }
   Check(tailor_graph_compile_artifact(graph, &options, KeepArtifact, nullptr));
   Send(Kind::kDone, 0, 1, "", "");
 }

@@ -7,6 +7,7 @@
 #include "bindings/onnx/convolution.h"
 #include "bindings/onnx/node.h"
 #include "bindings/onnx/operators.h"
+#include "bindings/onnx/quantization.h"
 
 namespace tailor::onnx {
 
@@ -28,6 +29,7 @@ Tensors Conv(const Node& node) {
       Fail("kernel_shape differs from the weight's shape");
     }
   }
+  if (const auto quantized = QuantizedConvolution(node, node[0], node[1], node[2])) return {*quantized};
   return {Convolution(node, node[0], node[1], node.Int("group"), node[2])};
 }
 

@@ -144,6 +144,28 @@ Tensor ProductOf(const ByteFactors& factors) {
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kMostDepth = INT32_MAX / (UINT8_MAX * -INT8_MIN);  // sums of K products may not wrap
+
+bool IsDepthwise(const Tensor& weight, int64_t groups) {
+  return groups > 1 && weight.rank() > 1 && weight.dim(1).is(1);
+}
+
+// The convolution of `node`, of one zero point.
+Tensor ConvolutionOf(const Node& node, const ByteFactors& factors, int64_t groups) {
+  const Tensor zero = factors.zero ? Reshape(factors.zero, {}) : Tensor();
+  const Tensor fill = zero ? Cast(zero, DType::kU8) : Tensor();
+  const Tensor sums = Convolution(node, factors.x, factors.weights, groups, Tensor(), WindowOptionsOf(node), fill);
+  if (!zero) return sums;
+  std::vector<int64_t> window(static_cast<size_t>(factors.weights.rank() - 1));
+  std::iota(window.begin(), window.end(), 1);
+  const Tensor weights = Reduce(ReduceOp::kSum, Cast(factors.weights, DType::kI32), window);
+  return sums - zero * PerChannel(weights, factors.x.rank());
+}
+
+}  // namespace
+
 std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, bool transpose_rhs) {
   const QuantizedSource *a = lhs.quantized(), *b = rhs.quantized();
   if (a == nullptr || b == nullptr || lhs.dtype() != DType::kF32 || rhs.dtype() != DType::kF32) return std::nullopt;
@@ -152,7 +174,6 @@ std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, boo
     return IsOne(part) || (part.rank() == 1 && b->axis == (transpose_rhs ? rhs.rank() - 2 : rhs.rank() - 1));
   };
   if (!along_columns(b->scale) || !along_columns(b->zero)) return std::nullopt;
-  constexpr int64_t kMostDepth = INT32_MAX / (UINT8_MAX * -INT8_MIN);  // sums may not wrap
   const Dim& depth = rhs.dim(transpose_rhs ? rhs.rank() - 1 : rhs.rank() - 2);
   if (!depth.known() || depth.number() > kMostDepth) return std::nullopt;
   const Tensor numbers = transpose_rhs ? Transpose(b->numbers, {1, 0}) : b->numbers;
@@ -162,6 +183,29 @@ std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, boo
   // The product of both scales may not be a number where each result is.
   const Tensor scaled = Cast(ProductOf(*factors), DType::kF32) * Reshape(Cast(a->scale, DType::kF32), {});
   return scaled * Cast(Spread(b->scale, 0), DType::kF32);
+}
+
+std::optional<Tensor> QuantizedConvolution(const Node& node, const Tensor& x, const Tensor& weight,
+                                           const Tensor& bias) {
+  const QuantizedSource *a = x.quantized(), *b = weight.quantized();
+  if (a == nullptr || b == nullptr || x.dtype() != DType::kF32 || weight.dtype() != DType::kF32) return std::nullopt;
+  if (weight.rank() != x.rank() || x.rank() < 3 || !IsOne(a->scale) || !IsOne(a->zero)) return std::nullopt;
+  const auto per_channel = [&](const Tensor& part) { return IsOne(part) || (part.rank() == 1 && b->axis == 0); };
+  const int64_t groups = node.Int("group");
+  if (!per_channel(b->scale) || !per_channel(b->zero) || IsDepthwise(weight, groups)) return std::nullopt;
+  int64_t depth = 1;
+  for (int i = 1; i < weight.rank(); ++i) {
+    const Dim& size = weight.dim(i);
+    if (!size.known() || size.number() > kMostDepth / std::max<int64_t>(depth, 1)) return std::nullopt;
+    depth *= size.number();
+  }
+  const Tensor zero = a->zero ? Reshape(a->zero, {}) : Tensor();
+  const auto factors = ByteFactorsOf(a->numbers, zero, 0, b->numbers, b->zero, weight.rank() - 1);
+  if (!factors) return std::nullopt;
+  const Tensor sums = Cast(ConvolutionOf(node, *factors, groups), DType::kF32);
+  const Tensor scaled =
+      sums * Reshape(Cast(a->scale, DType::kF32), {}) * Cast(Spread(b->scale, x.rank() - 2), DType::kF32);
+  return bias ? scaled + PerChannel(bias, x.rank()) : scaled;
 }
 
 Tensor IntegerProduct(const Tensor& a, const Tensor& a_zero, const Tensor& b, const Tensor& b_zero) {
@@ -239,19 +283,9 @@ Tensors QLinearMatMul(const Node& node) {
 Tensor IntegerConvolution(const Node& node, const Tensor& x, const Tensor& x_zero, const Tensor& weight,
                           const Tensor& weight_zero) {
   const int64_t groups = node.Int("group");
-  const bool depthwise = groups > 1 && weight.rank() > 1 && weight.dim(1).is(1);
-  if (IsOne(x_zero) && !depthwise && weight.rank() == x.rank()) {
-    if (const auto factors = ByteFactorsOf(x, x_zero, 0, weight, weight_zero, weight.rank() - 1)) {
-      const Tensor zero = factors->zero ? Reshape(factors->zero, {}) : Tensor();
-      const Tensor fill = zero ? Cast(zero, DType::kU8) : Tensor();
-      const Tensor sums =
-          Convolution(node, factors->x, factors->weights, groups, Tensor(), WindowOptionsOf(node), fill);
-      if (!zero) return sums;
-      std::vector<int64_t> window(static_cast<size_t>(weight.rank() - 1));
-      std::iota(window.begin(), window.end(), 1);
-      const Tensor weights = Reduce(ReduceOp::kSum, Cast(factors->weights, DType::kI32), window);
-      return sums - zero * PerChannel(weights, x.rank());
-    }
+  if (IsOne(x_zero) && !IsDepthwise(weight, groups) && weight.rank() == x.rank()) {
+    const auto factors = ByteFactorsOf(x, x_zero, 0, weight, weight_zero, weight.rank() - 1);
+    if (factors) return ConvolutionOf(node, *factors, groups);
   }
   const DType dtype = FactorType(x, weight);
   const Tensor shifted = Shifted(weight, weight_zero, weight.rank() - 1, dtype);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bindings/frontend/tensor.h"
+#include "bindings/onnx/node.h"
 
 namespace tailor::onnx {
 
@@ -33,6 +34,11 @@ frontend::Tensor IntegerProduct(const frontend::Tensor& a, const frontend::Tenso
 // is so small that no sum wraps. transpose_rhs: rhs is [N, K].
 std::optional<frontend::Tensor> QuantizedProduct(const frontend::Tensor& lhs, const frontend::Tensor& rhs,
                                                  bool transpose_rhs = false);
+
+// The same for the convolution of `node`, Conv, of x with weight, which has one scale and zero point, or one for each
+// output channel. `bias` may be absent. nullopt, too, for depthwise convolutions.
+std::optional<frontend::Tensor> QuantizedConvolution(const Node& node, const frontend::Tensor& x,
+                                                     const frontend::Tensor& weight, const frontend::Tensor& bias);
 
 }  // namespace tailor::onnx
 

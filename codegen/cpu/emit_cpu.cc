@@ -13,9 +13,10 @@
 
 namespace tailor::cpu {
 
-Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits) {
+Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits, const CostProfile* costs) {
   if (plan.IsChain()) return ScheduleChain(plan, traits);
-  return plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits);
+  return plan.IsContraction() ? ScheduleContraction(plan, traits, /*in_chain=*/false, costs)
+                              : ScheduleLoops(plan, traits);
 }
 
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "codegen/contract/cost_profile.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/ir/emit_target.h"
 #include "codegen/plan/kernel_plan.h"
@@ -16,7 +17,8 @@
 
 namespace tailor::cpu {
 
-Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits);
+// `costs`: as of ScheduleContraction.
+Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits, const CostProfile* costs = nullptr);
 
 // Verifies `schedule` (INTERNAL), then adds one function per version to `module`, named `<name>_v<i>`, with the
 // KernelFn signature (exec/host_abi.h).

@@ -26,9 +26,19 @@ constexpr char kInterleaveRows[] = "interleave-rows", kPackShortRows[] = "pack-s
 // The backends of the requested targets (none requested: every CPU level); CPUs first.
 absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(const CompileOptions& options) {
   std::vector<std::string> cpus, gpus;
-  for (const std::string& name : options.targets) (cuda::NamesCudaTarget(name) ? gpus : cpus).push_back(name);
+  for (const std::string& name : options.targets) {
+    std::vector<std::string>& names = cuda::NamesCudaTarget(name) ? gpus : cpus;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
   if (options.targets.empty()) {
     for (const CpuTarget& level : CpuLevels()) cpus.push_back(level.name);
+  }
+  if (options.cost_profile != nullptr && cpus.size() != 1) {
+    const std::string given = options.targets.empty() ? "all levels"
+                              : cpus.empty()          ? "none"
+                                                      : absl::StrJoin(cpus, ", ");
+    return absl::InvalidArgumentError(
+        absl::StrCat("a cost profile is of one machine and needs exactly one CPU target; given: ", given));
   }
   const auto leaves_out = [&](const char* pass) {
     return std::find(options.without.begin(), options.without.end(), pass) != options.without.end();
@@ -39,7 +49,8 @@ absl::StatusOr<std::vector<std::unique_ptr<backend::Backend>>> ChooseBackends(co
                             cpu::MakeCpuBackend(cpus, {.optimize = options.optimize,
                                                        .interleave_rows = !leaves_out(kInterleaveRows),
                                                        .pack_short_rows = !leaves_out(kPackShortRows),
-                                                       .choose_tilings = !leaves_out(kChooseTilings)}));
+                                                       .choose_tilings = !leaves_out(kChooseTilings),
+                                                       .costs = options.cost_profile}));
   }
   if (!gpus.empty()) {
     TAILOR_ASSIGN_OR_RETURN(backends.emplace_back(), cuda::MakeCudaBackend(gpus, {.allow_tf32 = options.allow_tf32}));

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/backend/code_bounds.h"
+#include "codegen/contract/cost_profile.h"
 #include "codegen/contract/program.h"
 #include "graph/graph.h"
 
@@ -35,6 +36,8 @@ struct CompileOptions {
   bool optimize = true;              // false: of CPU code, LLVM's code generation optimizes only micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none
   RunConstants run_constants;        // empty: runs compute constant subgraphs
+  // Of the machine to compile for, the only CPU target; null: the built-in profiles.
+  std::shared_ptr<const CostProfile> cost_profile;
   // Receives the phase and the share done (0 to 1); returning false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

@@ -56,6 +56,7 @@ std::string OptionsText(const std::vector<std::string>& targets, const CompileOp
   if (!options.optimize) absl::StrAppend(&text, " optimize=0");
   if (!options.without.empty()) absl::StrAppend(&text, " without=", absl::StrJoin(options.without, ","));
   if (options.direct_convolutions) absl::StrAppend(&text, " direct_convolutions");
+  if (options.cost_profile != nullptr) absl::StrAppend(&text, " cost_profile");
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "codegen/ir/transpose_square.h"
 
+#include <utility>
+
 namespace tailor {
 namespace {
 
@@ -32,6 +34,23 @@ void ExchangeSquares(llvm::IRBuilderBase& b, int step, std::vector<Value*>& rows
 
 void TransposeSquare(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
   for (int step = 1; step < static_cast<int>(rows.size()); step *= 2) ExchangeSquares(b, step, rows);
+}
+
+void TransposeRegisters(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
+  const int size = static_cast<int>(rows.size());
+  std::vector<int> low, high;  // interleaved halves of two rows
+  for (int lane = 0; lane < size / 2; ++lane) {
+    for (const int first : {lane, lane + size}) low.push_back(first), high.push_back(first + size / 2);
+  }
+  // A step moves the top bit of an element's position, its row before its lane, to the bottom.
+  for (int step = 1; step < size; step *= 2) {
+    std::vector<Value*> next;
+    for (int row = 0; row < size / 2; ++row) {
+      next.push_back(b.CreateShuffleVector(rows[row], rows[row + size / 2], low, "interleaved"));
+      next.push_back(b.CreateShuffleVector(rows[row], rows[row + size / 2], high, "interleaved"));
+    }
+    rows = std::move(next);
+  }
 }
 
 void EmitTranspose(llvm::IRBuilderBase& b, int size, const Matrix& from, const Matrix& to) {

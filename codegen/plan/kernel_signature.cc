@@ -60,7 +60,7 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
     if (kind == BufferKind::kInput || kind == BufferKind::kOutput) add(KernelParameter::kBuffer, i);
   }
   for (int i = 0; i < static_cast<int>(plan.dims.size()); ++i) add(KernelParameter::kDim, i);
-  if (HasScratch(plan) || options.packs_rows) {
+  if (HasScratch(plan) || options.keeps_rows) {
     add(KernelParameter::kScratch);
     add(KernelParameter::kScratchBytes);
   }
@@ -82,7 +82,7 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
 KernelSignature KernelSignature::OnHost(const KernelPlan& plan, const Schedule& schedule) {
   const bool phases = std::any_of(schedule.versions.begin(), schedule.versions.end(),
                                   [](const Version& version) { return version.parts.has_value(); });
-  return KernelSignature(plan, {.packs_rows = schedule.tile.packs_rows(),
+  return KernelSignature(plan, {.keeps_rows = schedule.tile.keeps_rows(),
                                 .chooses_tiling = schedule.tile.chooses,
                                 .sync = phases ? Sync::kPhases : Sync::kNone,
                                 .polls = PollsOnHost(plan, schedule)});

@@ -48,7 +48,7 @@ class KernelSignature {
   enum class Sync : uint8_t { kNone, kPhases, kGridBarriers };
   // Requirements of the schedule, beyond the plan.
   struct Options {
-    bool packs_rows = false;  // into scratch
+    bool keeps_rows = false;  // in scratch
     bool chooses_tiling = false;
     Sync sync = Sync::kNone;
     bool polls = false;

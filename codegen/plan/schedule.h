@@ -110,6 +110,10 @@ struct ContractionTile {
   int packed_rows = 0;
   int packed_panels = 0;
   bool packs_rows() const { return packed_rows > 0; }
+  // Tasks copy the rows of the lhs that they multiply (codegen/cpu/gemm/copy_rows.h). split_words: widened to i16.
+  bool copies_rows = false;
+  bool split_words = false;
+  bool keeps_rows() const { return packs_rows() || copies_rows; }  // in scratch
   int64_t winograd_tiles = 0;  // > 0: Winograd (codegen/cpu/conv/winograd.h), this many image tiles at a time
   // Whether a launch chooses its tiling at run time (codegen/cpu/tiling/tiling_model.h): the default or one of
   // `tilings`. Its argument block then has one more slot, with the choice.

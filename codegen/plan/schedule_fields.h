@@ -46,6 +46,8 @@ constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
                     Field{"squares", &ContractionTile::squares},
                     Field{"packed_rows", &ContractionTile::packed_rows},
                     Field{"packed_panels", &ContractionTile::packed_panels},
+                    Field{"copies_rows", &ContractionTile::copies_rows},
+                    Field{"split_words", &ContractionTile::split_words},
                     Field{"chooses", &ContractionTile::chooses},
                     Field{"tilings", &ContractionTile::tilings}};
 }

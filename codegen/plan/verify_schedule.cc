@@ -132,6 +132,9 @@ class ScheduleVerifier {
       if (s_.lane_axis != form.m || tile.rows_in_lanes || is_link_ || c.in_place || c.fill >= 0)
         return Wrong("tile packed_rows", "needs lanes along m, without rows_in_lanes, and operands in memory");
     }
+    if (tile.split_words && !tile.copies_rows) return Wrong("tile split_words", "needs copies_rows");
+    if (tile.copies_rows && (tile.rows_in_lanes || packs || is_link_ || c.in_place))
+      return Wrong("tile copies_rows", "is set beside rows_in_lanes or packed_rows, in a chain or for a rhs in place");
     const bool panels = !c.in_place && plan_.buffers[c.rhs.ref].layout != ConstantLayout::kRowMajor;
     if (!panels && tile.rows_in_lanes) return Wrong("tile rows_in_lanes", "reads panels only");
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
@@ -187,7 +190,7 @@ class ScheduleVerifier {
     if (is_link_ ? s_.tasks_per_chunk != 0 : s_.tasks_per_chunk.constant().value_or(1) < 1)
       return Wrong("tasks_per_chunk", "is not a number of tasks");
     if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");
-    if (!HasScratch(plan_) && !s_.tile.packs_rows() && s_.scratch_bytes != 0)
+    if (!HasScratch(plan_) && !s_.tile.keeps_rows() && s_.scratch_bytes != 0)
       return Wrong("scratch_bytes", "the plan has no scratch");
     return absl::OkStatus();
   }

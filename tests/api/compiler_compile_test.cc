@@ -98,6 +98,23 @@ TEST_F(CompilerCompile, CodeMayStayUnoptimized) {
   EXPECT_EQ(Artifact(), usual);
 }
 
+TEST_F(CompilerCompile, ACostProfileIsText) {
+  const std::string profile = "tile 2x1 1 2 3\n", wrong = "line 4\ntile 2x1";
+  options.cost_profile = profile.data();
+  for (const uint64_t size : {uint64_t{profile.size()}, uint64_t{SIZE_MAX}}) {
+    options.cost_profile_size = size;
+    EXPECT_THAT(Artifact(), HasSubstr("targets=x86-64-v2 cost_profile"));
+  }
+  options.target_count = 0;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)),
+              Invalid("needs exactly one CPU target"));
+  options.cost_profile = wrong.data();
+  options.cost_profile_size = wrong.size();
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)),
+              Invalid("options.cost_profile: line 2: a tile has three costs"));
+  EXPECT_EQ(executable, nullptr);
+}
+
 TEST_F(CompilerCompile, NothingIsCompiledForADeviceThatDoesNotExist) {
   int calls = 0;
   options.progress = [](void* user, const char*, double) { return ++*static_cast<int*>(user), 1; };

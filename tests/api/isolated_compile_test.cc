@@ -124,6 +124,9 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   const char* pass = "stitch";
   options.without = &pass;
   options.without_count = 1;
+  const std::string profile = "tile 2x1 1 2 3\n";
+  options.cost_profile = profile.data();
+  options.cost_profile_size = profile.size();
   options.threads = 1;
   std::string isolated, here;
   ASSERT_EQ(Compile(&isolated), "OK");
@@ -131,7 +134,7 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   ASSERT_EQ(Compile(&here), "OK");
   EXPECT_EQ(isolated, here);
   for (const char* option : {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32",
-                             "optimize=0", "without=stitch"}) {
+                             "optimize=0", "without=stitch", " cost_profile"}) {
     EXPECT_THAT(here, HasSubstr(option));
   }
 }

@@ -1,5 +1,7 @@
 """Matmuls and convolutions of bytes: ONNX's integer operators have onnxruntime's bits, dequantized operands its results."""
+import ctypes
 import itertools
+import mmap
 import unittest
 
 import numpy as np
@@ -82,6 +84,32 @@ class IntegerTest(unittest.TestCase):
                     case.check(self, x=numbers(a, (n, 5, h, w)))
 
 
+class GuardedTest(unittest.TestCase):
+    """Nothing past an input's end is read: it ends where memory does."""
+
+    def guarded(self, array):
+        page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
+        size = -(-array.nbytes // page) * page
+        pages = mmap.mmap(-1, size + page)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        self.assertEqual(libc.mprotect(ctypes.c_void_p(address + size), ctypes.c_size_t(page), 0), 0)
+        out = np.frombuffer(pages, np.uint8, array.nbytes, size - array.nbytes).view(array.dtype).reshape(array.shape)
+        out[...] = array
+        return out
+
+    def test_windows_of_channels_that_are_no_whole_vectors(self):
+        for channels, size in itertools.product((36, 100, 24, 3), (1, 2)):
+            weights = numbers(I8, (40, channels, size, size))
+            nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+                     helper.make_node("ConvInteger", ["t", "w"], ["y"], strides=[2, 2])]
+            case = Case(nodes, [("x", U8, [1, "h", 9, channels])], {"w": weights}, I32)
+            for target in ("host", "x86-64-v3", "x86-64-v2"):
+                with self.subTest(channels=channels, size=size, target=target):
+                    case.executable = case.graph.compile(target)
+                    for height in (9, 11, 25):
+                        case.check(self, x=self.guarded(numbers(U8, (1, height, 9, channels))))
+
+
 class DequantizedTest(unittest.TestCase):
     """Products of dequantized operands are those of their bytes, where these fit."""
 
@@ -106,6 +134,44 @@ class DequantizedTest(unittest.TestCase):
         self.check(self.case("Gemm", numbers(I8, (18, 24)), scales, np.zeros(18, np.int8), 0, transB=1), "i32[m, 18]")
         self.check(self.case("Gemm", numbers(I8, (24, 18)), np.float32(0.1), np.int8(0), 0, alpha=0.5), "i32[m, 18]")
         self.check(self.case("MatMul", numbers(U8, (24, 18)), np.float32(0.02), np.uint8(128), 1), "i32[m, 18]")
+
+    def convolution(self, weights, scale, zero, bias=True, kind=U8, **attributes):
+        channels = weights.shape[1] * attributes.get("group", 1)
+        constants = {"sx": np.float32(0.03), "zx": NUMPY[kind](11), "w": weights, "sw": scale, "zw": zero,
+                     "b": np.linspace(-1, 1, weights.shape[0], dtype=np.float32)}
+        nodes = [helper.make_node("QuantizeLinear", ["x", "sx", "zx"], ["q"]),
+                 helper.make_node("DequantizeLinear", ["q", "sx", "zx"], ["d"]),
+                 helper.make_node("DequantizeLinear", ["w", "sw", "zw"], ["v"], axis=0),
+                 helper.make_node("Conv", ["d", "v", "b"] if bias else ["d", "v"], ["y"], **attributes)]
+        spatial = ["h", "w"][:weights.ndim - 2]
+        return Case(nodes, [("x", FLOAT, ["n", channels, *spatial])], constants, FLOAT)
+
+    def check_convolution(self, case, channels, expected, rank=4):
+        self.assertEqual([expected in line for line in case.dots()], [True] * len(case.dots()))
+        for size in (5, 14, 37):
+            shape = (2, channels, size, size + 1)[:rank]
+            case.check(self, 1e-5, x=np.random.default_rng(size).standard_normal(shape).astype(np.float32))
+
+    def test_convolutions(self):
+        scales, zeros = np.linspace(0.01, 0.05, 18, dtype=np.float32), np.zeros(18, np.int8)
+        for shape, attributes in (((18, 5, 3, 3), {"pads": [1, 1, 1, 1]}), ((18, 32, 3, 3), {"strides": [2, 2]}),
+                                  ((18, 64, 1, 1), {}), ((18, 5, 3), {"pads": [2, 0]}),
+                                  ((18, 4, 2, 2), {"group": 2, "dilations": [2, 2], "pads": [1, 0, 1, 0]})):
+            channels = shape[1] * attributes.get("group", 1)
+            for kind in (U8, I8):
+                with self.subTest(shape=shape, kind=kind):
+                    case = self.convolution(numbers(I8, shape), scales, zeros, kind=kind, **attributes)
+                    self.check_convolution(case, channels, "i32[", rank=len(shape))
+        case = self.convolution(numbers(U8, (18, 5, 3, 3)), np.float32(0.02), np.uint8(128), bias=False)
+        self.check_convolution(case, 5, "i32[")
+
+    def test_other_convolutions_are_real(self):
+        far = self.convolution(numbers(U8, (18, 5, 3, 3)), np.float32(0.02), np.uint8(3))
+        self.check_convolution(far, 5, "f32[")
+        scales, zeros = np.linspace(0.01, 0.05, 18, dtype=np.float32), np.zeros(18, np.int8)
+        depthwise = self.convolution(numbers(I8, (18, 1, 3, 3)), scales, zeros, group=18)
+        self.assertEqual(depthwise.dots(), [])
+        self.check_convolution(depthwise, 18, "f32[")
 
     def test_sums_that_would_wrap_are_real(self):
         depth = 70000

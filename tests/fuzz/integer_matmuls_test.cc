@@ -74,7 +74,12 @@ void ExpectConvolutionsRight(const std::string& image, const std::string& weight
                            Form{"N, 16, H, 9", "6, 16, 1, 1", {.strides = {2, 2}}},
                            Form{"1, 4, 7, 20", "17, 4, 1, 3", {}},  // two panels of results along rows
                            Form{"N, 6, 8, W", "6, 1, 3, 3", {.low = {1, 1}, .high = {1, 1}}, 6},
-                           Form{"N, 6, H, 7", "4, 3, 1, 1", {.low = {1, 0}, .high = {1, 0}}, 2}}) {
+                           Form{"N, 6, H, 7", "4, 3, 1, 1", {.low = {1, 0}, .high = {1, 0}}, 2},
+                           Form{"1, 32, H, W", "24, 32, 3, 3", {.low = {1, 1}, .high = {1, 1}}},
+                           Form{"1, 24, H, W", "20, 24, 2, 3", {.strides = {2, 2}, .low = {0, 1}, .high = {1, 1}}},
+                           Form{"1, 12, 9, W", "40, 12, 3, 3", {.strides = {3, 3}}},
+                           Form{"1, 130, 5, W", "18, 130, 3, 3", {.low = {1, 1}, .high = {1, 1}}},  // parts of K
+                           Form{"1, 3, H, 40", "33, 3, 5, 5", {.strides = {2, 2}, .low = {2, 2}, .high = {2, 2}}}}) {
     Graph graph = *ParseGraph(absl::StrCat("graph @conv(%x: ", image, "[", form.x,
                                            "]) {\n  %w = constant @w : ", weights, "[", form.weights, "]\n  return\n}"),
                               SmallNumbers);

@@ -429,6 +429,9 @@ TEST(CppGraph, BadGraphsAreRefusedByName) {
   options.optimize = 1;
   options.without = {"stitch", "glue"};
   ExpectInvalid(graph.compile(options), "no optional pass \"glue\"");
+  options = {};
+  options.cost_profile = "line 4\ntile 2x1";
+  ExpectInvalid(graph.compile(options), "options.cost_profile: line 2: a tile has three costs");
   other.output("y", other.input("product", DType::kF32, {other.symbol("N") * other.symbol("M")}));
   ExpectInvalid(other.compile(), "cannot be solved");
 }

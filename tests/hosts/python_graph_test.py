@@ -333,6 +333,23 @@ class CompileTest(unittest.TestCase):
                 self.assertIn(f"without={one}", executable.describe()["provenance"]["options"])
                 np.testing.assert_allclose(executable.run(rows)[0], expected, rtol=1e-5, atol=1e-6)
 
+    def test_matmuls_are_compiled_for_a_cost_profile(self):
+        rng, graph = np.random.default_rng(2), tailor.Graph("matmul")
+        weights = graph.constant(rng.standard_normal((64, 96)).astype(np.float32), "w")
+        graph.output("y", graph.dot(graph.input("x", "f32", ["N", 64]), weights))
+        rows = rng.standard_normal((5, 64)).astype(np.float32)
+        expected, profile = graph.compile("host").run(rows)[0], "tile 2x1 1 2 3\n"
+        artifact = graph.compile_artifact("host", cost_profile=profile)
+        for executable in graph.compile("host", cost_profile=profile), tailor.Executable.from_bytes(artifact):
+            self.assertIn(" cost_profile", executable.describe()["provenance"]["options"])
+            np.testing.assert_array_equal(executable.run(rows)[0], expected)
+        with self.assertRaisesRegex(tailor.Error, "options.cost_profile: line 2: a tile has three costs"):
+            graph.compile("host", cost_profile="line 4\ntile 2x1")
+        two = ["x86-64-v2", "x86-64-v3"]
+        for targets, given in ((), "all levels"), (two, ", ".join(two)), ("sm_80", "none"):
+            with self.assertRaisesRegex(tailor.Error, f"needs exactly one CPU target; given: {given}"):
+                graph.compile_artifact(targets, cost_profile=profile)
+
     def projected_constants(self, size):
         rng, graph = np.random.default_rng(3), tailor.Graph("projected")
         table, weights = (rng.standard_normal((size, size)).astype(np.float32) for _ in range(2))

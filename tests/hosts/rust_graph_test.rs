@@ -238,6 +238,17 @@ fn passes_may_be_left_out() {
 }
 
 #[test]
+fn matmuls_are_compiled_for_a_cost_profile() {
+    let graph = graph();
+    graph.output("y", input(&graph, "x").exp().unwrap()).unwrap();
+    let compile = |profile| {
+        graph.compile_with(CompileOptions { targets: &["host"], cost_profile: Some(profile), ..Default::default() })
+    };
+    assert!(compile("tile 2x1 1 2 3").unwrap().describe().unwrap().contains(" cost_profile"));
+    assert_refused(compile("line 4\ntile 2x1"), "options.cost_profile: line 2");
+}
+
+#[test]
 fn builders_keep_the_shape() {
     let graph = graph();
     let x = input(&graph, "x");

@@ -95,6 +95,26 @@ class ToolTest(ToolCase):
         self.assertLess(*launches)
         self.assertIn("no optional pass", self.run_tool("compile", "softmax.txt", "--without", "glue")[2])
 
+    def test_matmuls_are_compiled_for_a_cost_profile(self):
+        (self.path / "dot.txt").write_text(
+            "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")
+        (self.path / "machine.profile").write_text("tile 2x1 1 2 3\n")
+        (self.path / "wrong.profile").write_text("line 4\ntile 2x1\n")
+        profile, wrong = ("--cost-profile", "machine.profile"), ("--cost-profile", "wrong.profile")
+        compiling = ("compile", "dot.txt", "-o", "d.tlr")
+        self.succeed(*compiling, "--target", "x86-64-v2", *profile)
+        described = json.loads(self.run_tool("inspect", "d.tlr", "--json")[1])
+        self.assertEqual(described["provenance"]["options"], "targets=x86-64-v2 cost_profile")
+        self.refuse(STATUS, "needs exactly one CPU target; given: all levels", *compiling, *profile)
+        self.refuse(STATUS, "options.cost_profile: line 2", *compiling, "--target", "host", *wrong)
+        self.refuse(FILE, "none.profile", *compiling, "--cost-profile", "none.profile")
+        for model in "d.tlr", "dot.txt":
+            with self.subTest(model):
+                out = self.succeed("run", model, "x=1x2xf32=1,2", "w=2x2xf32=3,4,5,6", "--values", 64, *profile)
+                self.assertEqual(out, "d=1x2xf32=13,16\n")
+                self.refuse(STATUS, "line 2", "run", model, *wrong)
+                self.succeed("bench", model, "--duration", "0.01", *profile)
+
     def test_a_provider_computes_offered_products(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")

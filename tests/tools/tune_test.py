@@ -56,6 +56,35 @@ class TuneTest(unittest.TestCase):
         needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.check_output(["readelf", "-d", MEASURE], text=True))
         self.assertEqual([library for library in needed if "LLVM" in library or "tailor" in library], [])
 
+    GRAPH = """graph @layer(%x: f32[B, 64]) where B in [1, 512] {
+      %w = constant @w : f32[64, 48]
+      %y = dot %x, %w
+      return "y" = %y
+    }"""
+
+    def test_a_model_is_tuned_within_a_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            model, artifact, path = folder / "layer.txt", folder / "layer.tlr", folder / "layer.profile"
+            model.write_text(self.GRAPH)
+            subprocess.run([TOOL, "compile", model, "--random-constants", "1", "--target", "x86-64-v2", "-o", artifact],
+                           check=True, capture_output=True)
+            code, out, err = self.run_tool("model", artifact, "--dims", "B=1,7,96", "--seconds", 1, "-o", path)
+            self.assertEqual((code, err), (0, ""))
+            self.assertRegex(out, r"^\d+ profiles measured")
+            self.assertEqual(len(re.findall(r"^\| B=\d+ \| .* \| \d\.\d{3} \|$", out, re.MULTILINE)), 3)
+            self.assertIn("margin ", path.read_text())
+            self.assertGreater(len(re.findall(r"^tile ", path.read_text(), re.MULTILINE)), 3)
+            again = self.run_tool("model", artifact, "--dims", "B=8", "--seconds", 0.2, "--profile", path)
+            self.assertEqual((again[0], again[2]), (0, ""))
+            for arguments, words in ((["--profile", model], "layer.txt: line 1"), (["--dims", "C=1"], 'no symbol "C"'),
+                                     (["--seconds", 0], "--seconds"), (["--dims", "B=1..8"], "--dims B: a range"),
+                                     (["-o", "/none/a.profile"], "/none/a.profile"), (["--target", "x86-64-v4"], "x86-64-v4")):
+                with self.subTest(arguments):
+                    code, _, err = self.run_tool("model", artifact, *arguments)
+                    self.assertEqual(code, 1)
+                    self.assertIn(words, err)
+
     # An rhs of more than 500 columns is fastest in tiles of 6x4, others in 2x8.
     def test_classify_learns_from_times(self):
         lines = ["m,n,k,rule,6x4,2x8"]

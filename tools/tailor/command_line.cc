@@ -68,6 +68,11 @@ void AddLoadOptions(CLI::App* command, LoadArguments* load) {
       ->add_option("--provider-choice", load->provider_choice,
                    "which of these matmuls: what `tailor tune provider` wrote")
       ->type_name("FILE");
+  command
+      ->add_option("--cost-profile", load->cost_profile,
+                   "the cost profile of this machine (tailor tune profile), by which matmuls choose their tilings; "
+                   "models are compiled for it")
+      ->type_name("FILE");
   command->add_option("--public-key", load->public_key, "refuse an artifact that is not signed with this key's secret")
       ->type_name("FILE");
   AddModelOptions(command, &load->model);
@@ -222,6 +227,11 @@ void AddCompile(CLI::App* app, Execute* run) {
       ->check(Quiet(CLI::Range(0, 1)));
   AddList(command, "--without", &arguments->without, "PASS",
           "a pass to leave out, to find what a result or a time is due to (docs/compiling.md)");
+  command
+      ->add_option("--cost-profile", arguments->cost_profile,
+                   "the cost profile of the machine to compile for (tailor tune profile), with one CPU target "
+                   "(docs/compiling.md)")
+      ->type_name("FILE");
   command->add_option("--key", arguments->key, "sign the artifact with this secret key (tailor keygen)")
       ->type_name("FILE");
   command->add_flag("--progress", arguments->progress, "show progress also where stderr is no terminal");

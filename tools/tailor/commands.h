@@ -60,7 +60,8 @@ struct CompileArguments {
   uint64_t memory_limit = 0;  // bytes; 0: none
   bool isolated = false;
   int64_t optimize = 1;
-  std::string key;  // file of the secret key to sign with; empty: unsigned
+  std::string cost_profile;  // file; empty: the built-in profiles
+  std::string key;           // file of the secret key to sign with; empty: unsigned
   bool progress = false;
   bool json = false;
 };

@@ -6,6 +6,7 @@
 #include "tools/handles.h"
 #include "tools/tailor/commands.h"
 #include "tools/tailor/compilation.h"
+#include "tools/tailor/cost_profile_file.h"
 #include "tools/tailor/failures.h"
 #include "tools/tailor/figures.h"
 #include "tools/tailor/files.h"
@@ -66,6 +67,7 @@ size_t CompileTo(const std::string& path, const CompileArguments& arguments) {
   const GraphHandle graph = LoadGraph(arguments.model);
   const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
   const std::vector<const char*> without = CStrings(arguments.without);
+  const CostProfileFile costs(arguments.cost_profile);
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   SetOptions(arguments, &options);
@@ -75,6 +77,7 @@ size_t CompileTo(const std::string& path, const CompileArguments& arguments) {
   options.donated_count = donated.size();
   options.without = without.data();
   options.without_count = without.size();
+  costs.SetIn(&options);
   if (!arguments.key.empty()) options.secret_key = key.data();
   Destination destination{path};
   const CompilationProgress progress(arguments.progress, &options);

@@ -8,6 +8,7 @@
 #include "serialization/layout.h"
 #include "tools/provider_library.h"
 #include "tools/tailor/compilation.h"
+#include "tools/tailor/cost_profile_file.h"
 #include "tools/tailor/failures.h"
 #include "tools/tailor/files.h"
 #include "tools/tailor/keys.h"
@@ -45,6 +46,8 @@ ExecutableHandle LoadFile(const LoadArguments& arguments, DeviceChoice device, c
   options.device = device.kind;
   options.device_ordinal = device.ordinal;
   if (!arguments.target.empty()) options.target = arguments.target.c_str();
+  const CostProfileFile costs(arguments.cost_profile);
+  costs.SetIn(&options);
   PublicKey key;
   if (!arguments.public_key.empty()) {
     key = ReadPublicKey(arguments.public_key);
@@ -70,6 +73,8 @@ ExecutableHandle CompileModel(const LoadArguments& arguments, DeviceChoice devic
   options.device = device.kind;
   options.device_ordinal = device.ordinal;
   options.offer_products = !arguments.provider.empty();
+  const CostProfileFile costs(arguments.cost_profile);
+  costs.SetIn(&options);
   tailor_executable* executable = nullptr;
   const CompilationProgress progress(/*forced=*/false, &options);
   InterruptGuard::Check(tailor_graph_compile(graph.get(), runtime, &options, &executable));

@@ -16,6 +16,7 @@ struct LoadArguments {
   std::string target;           // variant of an artifact, or target to compile for; empty: the best here
   std::string provider;         // provider_library.h, or "cublaslt"; empty: none
   std::string provider_choice;  // file; empty: all matmuls
+  std::string cost_profile;     // file, of this machine; empty: the artifact's, or the built-in ones
   std::string public_key;       // of artifacts: file or hex digits; empty: not verified
 };
 

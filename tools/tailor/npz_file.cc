@@ -14,7 +14,7 @@ namespace tailor {
 namespace {
 
 // Records of APPNOTE.TXT, the zip format: their signatures and sizes without what is of variable length.
-constexpr char kEnd[] = "PK\x05\x06", kEnd64[] = "PK\x06\x06", kEnd64Place[] = "PK\x06\x07";
+constexpr char kDirectoryEnd[] = "PK\x05\x06", kEnd64[] = "PK\x06\x06", kEnd64Place[] = "PK\x06\x07";
 constexpr char kDirectoryEntry[] = "PK\x01\x02", kLocalHeader[] = "PK\x03\x04";
 constexpr uint64_t kEndBytes = 22, kEnd64Bytes = 56, kEnd64PlaceBytes = 20, kEntryBytes = 46, kLocalBytes = 30;
 constexpr uint64_t kMostComment = 65535;
@@ -78,7 +78,7 @@ NpzFile::NpzFile(const std::string& path) : path_(path), in_(path, std::ios::bin
   file_size_ = static_cast<uint64_t>(end_offset);
   const uint64_t tail_at = file_size_ - std::min(file_size_, kEndBytes + kMostComment);
   const std::string tail = Bytes(tail_at, file_size_ - tail_at);
-  const size_t end = tail.rfind(std::string(kEnd, 4), tail.size() < kEndBytes ? 0 : tail.size() - kEndBytes);
+  const size_t end = tail.rfind(std::string(kDirectoryEnd, 4), tail.size() < kEndBytes ? 0 : tail.size() - kEndBytes);
   if (tail.size() < kEndBytes || end == std::string::npos) Fail("is no .npz file");
   uint64_t count = Number(tail, end + 10, 2), size = Number(tail, end + 12, 4), offset = Number(tail, end + 16, 4);
   if (count == 0xffff || size == 0xffffffff || offset == 0xffffffff) {

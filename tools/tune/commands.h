@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/tailor/inputs.h"
 #include "tools/tune/measure_kernels.h"
 
 namespace tailor::tune {
@@ -25,6 +26,20 @@ void SearchSchedules(const SearchArguments& arguments);
 // Times every micro-kernel that fits this machine's registers, as a function of K, and derives a cost profile
 // (measure_kernels.h).
 void MeasureProfile(const ProfileArguments& arguments);
+
+// Searches a cost profile under which an artifact's matmuls choose faster tilings (profile_space.h, region_search.h;
+// TSCompiler section 5.1), within a time. Runs have one thread. Prints the times under the first profile and the best
+// one, interleaved, at each shape. Throws UsageError, FileError or StatusError.
+struct ModelTuneArguments {
+  std::string artifact;
+  std::string target;  // the variant to use; empty: the best here
+  InputArguments input;
+  std::string profile;  // file of the profile to begin with; empty: the compiler's own
+  std::string output;   // where to write the best profile; empty: nowhere
+  double seconds = 60;
+  uint64_t seed = 1;  // of the search
+};
+void TuneModel(const ModelTuneArguments& arguments);
 
 // Writes those micro-kernels as a kernel pack, for tailor-measure on a machine without a compiler.
 struct PackArguments {

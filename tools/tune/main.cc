@@ -2,6 +2,7 @@
 //
 //   tailor tune search --n 768 --k 768 --trials 40 --seeds 3
 //   tailor tune profile -o machine.profile
+//   tailor tune model model.tlr --dims batch=1,8 --seconds 60 -o model.profile
 //   tailor tune pack -o kernels.pack --target x86-64-v3
 //   tailor tune cuts -o times.csv --operands 10
 //   tailor tune classify times.csv --tree
@@ -34,6 +35,19 @@ int main(int argc, char** argv) {
   profiling->add_option("--passes", profile.passes, "passes over all micro-kernels; more of them reduce noise");
   profiling->add_option("--target", profile.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
 
+  tailor::tune::ModelTuneArguments model;
+  CLI::App* tuning = app.add_subcommand("model", "Searches the cost profile under which a model is fastest");
+  tuning->add_option("artifact", model.artifact, "what `tailor compile` wrote")->required();
+  tuning->add_option("--dims", model.input.dims, "sizes of symbols, with lists: batch=1,8")->allow_extra_args(false);
+  tuning->add_option("--range", model.input.ranges, "range of random inputs: LOW:HIGH or NAME=LOW:HIGH")
+      ->allow_extra_args(false);
+  tuning->add_option("--input", model.input.tensors, "NAME=VALUE, as for `tailor run`")->allow_extra_args(false);
+  tuning->add_option("--target", model.target, "the variant of the artifact to tune; default: the best here");
+  tuning->add_option("--profile", model.profile, "the profile to begin with; default: the compiler's own");
+  tuning->add_option("--seconds", model.seconds, "how long to search");
+  tuning->add_option("--seed", model.seed, "seed of the search");
+  tuning->add_option("-o,--output", model.output, "where to write the best profile");
+
   tailor::tune::PackArguments pack;
   CLI::App* packing = app.add_subcommand("pack", "Writes micro-kernels for tailor-measure, which needs no compiler");
   packing->add_option("-o,--output", pack.output, "where to write them")->required();
@@ -64,6 +78,7 @@ int main(int argc, char** argv) {
   try {
     if (*searching) tailor::tune::SearchSchedules(search);
     if (*profiling) tailor::tune::MeasureProfile(profile);
+    if (*tuning) tailor::tune::TuneModel(model);
     if (*packing) tailor::tune::WriteKernelPack(pack);
     if (*cutting) tailor::tune::MeasureTilings(tilings);
     if (*classifying) tailor::tune::ClassifyTilings(classify);

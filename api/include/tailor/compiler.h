@@ -453,6 +453,12 @@ typedef struct tailor_compile_options {
    * within rounding. INVALID_ARGUMENT for another name. */
   const char* const* without;
   size_t without_count;
+  /* Text of the cost profile of the machine to compile for (`tailor tune profile`, `tailor tune model`); NULL: the
+   * built-in profiles. Matmuls keep the tilings that are worth their code by it, and the artifact carries it in place
+   * of the built-in profiles. Results are the same bits (docs/compiling.md). INVALID_ARGUMENT unless there is exactly
+   * one CPU target (by default there are several), and naming the line where the text is wrong. */
+  const char* cost_profile;
+  uint64_t cost_profile_size; /* in bytes */
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {

@@ -20,7 +20,9 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
                               int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
                               int64_t allow_tf32, uint64_t memory_limit, int64_t isolated, int64_t optimize,
-                              const char* const* without, size_t without_count, int32_t progress, uintptr_t compilation, tailor_executable** executable) {
+                              const char* const* without, size_t without_count, const char* cost_profile,
+                              size_t cost_profile_size, int32_t progress, uintptr_t compilation,
+                              tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
 	options.targets = targets;
@@ -40,6 +42,8 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
 	options.optimize = optimize;
 	options.without = without;
 	options.without_count = without_count;
+	options.cost_profile = cost_profile;
+	options.cost_profile_size = cost_profile_size;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
 	if (executable != NULL) return tailor_graph_compile(graph, runtime, &options, executable);
@@ -95,6 +99,9 @@ type CompileOptions struct {
 	Unoptimized bool
 	// Without names passes to leave out, to find what a result or a time is due to (docs/compiling.md).
 	Without []string
+	// CostProfile is the text of the cost profile of the machine to compile for (tailor tune profile), by which matmuls
+	// keep and choose their tilings. Targets must name exactly one CPU target (docs/compiling.md).
+	CostProfile string
 }
 
 // compilation is the state that the callbacks of one compilation share.
@@ -153,6 +160,7 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		return nil, err
 	}
 	defer without.free()
+	profile := []byte(given.CostProfile)
 
 	state := &compilation{progress: given.Progress}
 	handle := cgo.NewHandle(state)
@@ -180,7 +188,8 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 			C.uint64_t(given.Threads), (*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions),
 			C.uint64_t(given.MaxCodeBytes), donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal),
 			direct, allowTF32, C.uint64_t(given.MemoryLimit), isolated, optimize, without.first,
-			C.size_t(without.count), withProgress, C.uintptr_t(handle), executable)
+			C.size_t(without.count), (*C.char)(unsafe.Pointer(first(profile))), C.size_t(len(profile)), withProgress,
+			C.uintptr_t(handle), executable)
 		g.compiling = false
 		return check(status)
 	})

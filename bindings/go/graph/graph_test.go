@@ -314,6 +314,24 @@ func TestPassesMayBeLeftOut(t *testing.T) {
 	}
 }
 
+func TestMatmulsAreCompiledForACostProfile(t *testing.T) {
+	g := newGraph(t, "exp")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Exp())
+	options := graph.CompileOptions{Targets: []string{"host"}, CostProfile: "tile 2x1 1 2 3"}
+	e, err := g.Compile(&options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if said, err := e.Describe(); err != nil || !strings.Contains(said, " cost_profile") {
+		t.Errorf("%v (%v)", said, err)
+	}
+	options.CostProfile = "line 4\ntile 2x1"
+	if _, err := g.Compile(&options); err == nil || !strings.Contains(err.Error(), "options.cost_profile: line 2") {
+		t.Errorf("a wrong cost profile: %v", err)
+	}
+}
+
 func TestConstantsAreCopiedOrBorrowed(t *testing.T) {
 	g := newGraph(t, "constants")
 	x := newInput(g, "x")

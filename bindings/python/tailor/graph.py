@@ -236,7 +236,8 @@ class Graph(GraphOps, Layers, Building):
                 max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                 allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
                 isolated: bool = False, optimize: SupportsIndex = 1, without: Targets = (),
-                runtime: Optional[Runtime] = None, device: str = "cpu") -> Executable:
+                cost_profile: Optional[str] = None, runtime: Optional[Runtime] = None,
+                device: str = "cpu") -> Executable:
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
@@ -257,11 +258,13 @@ class Graph(GraphOps, Layers, Building):
         optimize: 0: of CPU code, code generation optimizes only the micro-kernels of matmuls and convolutions. Compiling
             takes 0.5 to 0.8 of the time, runs longer; results are the same bits (docs/compiling.md).
         without: names of passes to leave out, to find what a result or a time is due to (docs/compiling.md).
+        cost_profile: text of the cost profile of the machine to compile for (`tailor tune profile`), by which matmuls
+            keep and choose their tilings. Needs exactly one CPU target (docs/compiling.md).
         device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
-                             without, device) as options:
+                             without, cost_profile, device) as options:
             handle = _handles.Handle()
             options.check(self._awaited.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
@@ -271,13 +274,14 @@ class Graph(GraphOps, Layers, Building):
                          secret_key: Optional[bytes] = None, max_versions: Optional[SupportsIndex] = None,
                          max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                          allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
-                         isolated: bool = False, optimize: SupportsIndex = 1, without: Targets = ()) -> bytes:
+                         isolated: bool = False, optimize: SupportsIndex = 1, without: Targets = (),
+                         cost_profile: Optional[str] = None) -> bytes:
         """Compiles without loading, for other machines too: the artifact's bytes."""
         taken: list[bytes] = []
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
-                             without, "cpu") as options:
+                             without, cost_profile, "cpu") as options:
             options.check(self._awaited.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
         return taken[0]
 
@@ -331,10 +335,11 @@ class _CompileOptions:
                  secret_key: Optional[bytes], max_versions: Optional[SupportsIndex],
                  max_code_bytes: Optional[SupportsIndex], donated: Targets, offer_products: bool, allow_tf32: bool,
                  direct_convolutions: bool, memory_limit: SupportsIndex, isolated: bool, optimize: SupportsIndex,
-                 without: Targets, device: str) -> None:
+                 without: Targets, cost_profile: Optional[str], device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
         names, inputs, passes = _names(targets, "target"), _names(donated, "donated input"), _names(without, "pass")
+        profile, profile_size = (None, 0) if cost_profile is None else _convert.utf8(cost_profile)
         self._raised: Optional[BaseException] = None
         self._progress = progress
         callback = _library.ProgressFn(self._call)
@@ -343,7 +348,7 @@ class _CompileOptions:
                                          1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(inputs),
                                          *_convert.device(device), offer_products,
                                          direct_convolutions, allow_tf32, memory_limit, bool(isolated), None, optimize,
-                                         passes, len(passes))
+                                         passes, len(passes), profile, profile_size)
 
     def _call(self, user: Any, phase: bytes, done: float) -> int:
         if _handles.ended() or _interrupts.pending():

@@ -16,10 +16,13 @@ namespace {
 
 class CpuBuild final : public backend::HostBuild {
  public:
-  using HostBuild::HostBuild;
+  CpuBuild(const lower::LoweredProgram& program, CpuTarget target, const CpuBackendOptions& options)
+      : HostBuild(program, std::move(target), options.optimize), costs_(options.costs) {}
 
  private:
-  tailor::Schedule ScheduleOf(const KernelPlan& plan) const override { return ScheduleOnCpu(plan, target().traits); }
+  tailor::Schedule ScheduleOf(const KernelPlan& plan) const override {
+    return ScheduleOnCpu(plan, target().traits, costs_.get());
+  }
 
   void BeginModule(llvm::Module& module) const override {
     if (target().traits.half_conversions) SetHalfConversions(module);
@@ -45,9 +48,15 @@ class CpuBuild final : public backend::HostBuild {
     const bool chooses = std::any_of(schedules.begin(), schedules.end(),
                                      [](const tailor::Schedule& schedule) { return schedule.tile.chooses; });
     if (!chooses) return;
+    if (costs_ != nullptr) {
+      variant.costs = *costs_;
+      return;
+    }
     variant.costs = BuiltInCostProfile(target().level);
     variant.machine_costs = BuiltInMachineCosts(target().level);
   }
+
+  const std::shared_ptr<const CostProfile> costs_;  // CpuBackendOptions::costs
 };
 
 // Each target once; the most demanding targets first.
@@ -130,7 +139,7 @@ class CpuBackend final : public backend::Backend {
   std::vector<std::unique_ptr<backend::TargetBuild>> Start(const lower::LoweredProgram& program) const override {
     std::vector<std::unique_ptr<backend::TargetBuild>> builds;
     for (const CpuTarget& target : targets_) {
-      builds.push_back(std::make_unique<CpuBuild>(program, target, options_.optimize));
+      builds.push_back(std::make_unique<CpuBuild>(program, target, options_));
     }
     return builds;
   }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/backend/backend.h"
+#include "codegen/contract/cost_profile.h"
 
 namespace tailor::cpu {
 
@@ -16,6 +17,7 @@ struct CpuBackendOptions {
   bool interleave_rows = true;  // TargetTraits
   bool pack_short_rows = true;
   bool choose_tilings = true;
+  std::shared_ptr<const CostProfile> costs;  // of the machine to compile for; null: the built-in profiles
 };
 
 // `names`: targets (FindCpuTarget), or "host" for this machine's level. Each target is built once, the most demanding

@@ -223,6 +223,7 @@ class ContractionEmitter {
 
   void EmitPackedPart(Value* k) {
     if (tile_.packs_rows()) lhs_->EmitPackedPart(rows_, task_.first_tile, task_.last_tile, k, EmitDepth(k));
+    if (tile_.copies_rows) lhs_->EmitCopiedPart(task_.first, task_.count, k, EmitDepth(k));
   }
 
   // Length of the part of K from `k` on.
@@ -241,7 +242,7 @@ class ContractionEmitter {
   // Whether the sums of all columns are kept too: one preparation of the lhs for a part of K serves all groups. Not in
   // chains, where a task has any number of columns.
   bool KeepsAllSums() const {
-    return depth_blocks_ && (lhs_form_.tables || tile_.packs_rows()) &&
+    return depth_blocks_ && (lhs_form_.tables || tile_.keeps_rows()) &&
            tile_.task_panels != ContractionTile::kAllPanels;
   }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
@@ -301,6 +302,8 @@ class ContractionEmitter {
 
   void EmitTile(const MatmulTile& tile, const RhsPanels& rhs, Value* k) {
     Value* depth = EmitDepth(k);
+    // Split rows have whole words, and the panels are 0 from K on.
+    if (tile_.split_words) depth = b_.CreateAnd(b_.CreateAdd(depth, I64(3)), I64(-4), "whole.depth");
     Value* panels = rhs_->At(rhs, tile.panel, k, "rhs.tile");
     Value* stride = ReadsRhsRows(plan_, c_) ? rhs.depth_stride : rhs.panel_stride;
     const TilePrefetch::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs, k, depth);

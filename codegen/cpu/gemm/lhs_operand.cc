@@ -1,8 +1,11 @@
 #include "codegen/cpu/gemm/lhs_operand.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/gemm/copy_rows.h"
 #include "codegen/cpu/gemm/pack_rows.h"
 #include "codegen/cpu/gemm/staging_dims.h"
 #include "codegen/cpu/tiling/even_tiling.h"
@@ -41,6 +44,39 @@ bool IsSeparable(const KernelPlan& plan, const Contraction& c, ExprId id) {
     default:
       return false;
   }
+}
+
+// How an index grows from each step of a word of `steps` to the next; nullopt: not evenly.
+std::optional<int64_t> SlopeInWords(const KernelPlan& plan, int k, int steps, ExprId id) {
+  if (!DependsOn(plan, id, k)) return 0;
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kAxis) return 1;
+  if (e.args.size() != 2) return std::nullopt;
+  const std::optional<int64_t> a = SlopeInWords(plan, k, steps, e.args[0]), b = SlopeInWords(plan, k, steps, e.args[1]);
+  if (!a || !b) return std::nullopt;
+  if (e.kind == ExprKind::kIndexAdd) return *a + *b;
+  if (e.kind == ExprKind::kIndexSub) return *a - *b;
+  // A digit of K: words lie within its period.
+  if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) return std::nullopt;
+  if (*a == 0 && *b == 0) return 0;
+  const Expr& divisor = plan.exprs[e.args[1]];
+  const bool whole =
+      divisor.kind == ExprKind::kDimSize && divisor.dim_size.is_constant() && divisor.dim_size.constant % steps == 0;
+  if (!whole || plan.exprs[e.args[0]].kind != ExprKind::kAxis) return std::nullopt;
+  return e.kind == ExprKind::kIndexMod ? 1 : 0;
+}
+
+int ContiguousSteps(const KernelPlan& plan, const Contraction& c) {
+  const auto are_contiguous = [&](int steps) {
+    for (size_t d = 0; d < c.lhs.args.size(); ++d) {
+      if (SlopeInWords(plan, c.k, steps, c.lhs.args[d]) != (d + 1 < c.lhs.args.size() ? 0 : 1)) return false;
+    }
+    return true;
+  };
+  for (const int steps : {16, 8, 4}) {
+    if (are_contiguous(steps)) return steps;
+  }
+  return 1;
 }
 
 struct SlotArithmetic {
@@ -85,7 +121,14 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
   form.rows = MapOf(plan, c.lhs, c.m);
   form.depth = MapOf(plan, c.lhs, c.k);
   form.tables = c.fill >= 0 || !form.rows.IsAffine() || !form.depth.IsAffine();
-  form.unit_depth_stride = !form.tables && form.depth.IsUnitInLastDim();
+  const Buffer& rhs = plan.buffers[c.rhs.ref];
+  const int word = StepsPerWord(rhs.layout, rhs.dtype);
+  if (form.tables) {
+    form.contiguous_steps = ContiguousSteps(plan, c);
+  } else if (form.depth.IsUnitInLastDim()) {
+    form.contiguous_steps = 16;
+  }
+  form.unit_depth_stride = form.tables ? word > 1 && form.contiguous_steps >= word : form.depth.IsUnitInLastDim();
   const bool separable =
       std::all_of(c.lhs.args.begin(), c.lhs.args.end(), [&](ExprId index) { return IsSeparable(plan, c, index); });
   if (form.tables && !separable) {
@@ -96,12 +139,14 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
 
 SlotExpr LhsScratchBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   if (tile.packs_rows()) return PackedBytes(plan, c, tile);
-  if (c.fill < 0) return 0;
+  // Copied rows come first: their number of bytes is a constant.
+  const int64_t copied = tile.copies_rows ? CopiedRowsOf(plan, c, tile).bytes : 0;
+  if (c.fill < 0) return copied;
   SlotExpr elements = 1;
   const SlotArithmetic arithmetic;
   for (const SlotExpr& dim_size : StagingDims(arithmetic, plan, c, tile).DimSizes()) elements = elements * dim_size;
   elements = elements + 2 * kPanelColumns;  // whole vectors are stored (EmitFillStaging) and read (RowsInLanes)
-  return SlotExpr::CeilDiv(elements * SizeOf(plan.buffers[c.lhs.ref].dtype), 64) * 64;
+  return SlotExpr::CeilDiv(elements * SizeOf(plan.buffers[c.lhs.ref].dtype), 64) * 64 + copied;
 }
 
 LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
@@ -118,6 +163,9 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
       buffer_(plan.buffers[contraction.lhs.ref]),
       starts_(contraction.lhs.args.size(), b.getInt64(0)),
       base_(contraction.fill >= 0 ? frame.scratch : frame.buffers[contraction.lhs.ref]) {
+  if (HasStaging() && schedule.tile.copies_rows) {
+    base_ = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base_, CopiedRowsOf(plan, c_, schedule.tile).bytes, "staging");
+  }
   EmitStrides();
   if (schedule.tile.rows_in_lanes) {
     vector_rows_ = Table(schedule.tile.task_rows + 2, "vector.rows");
@@ -125,7 +173,8 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
   }
   if (!form_.tables) return;
   // Packing reads whole vectors of offsets.
-  if (!schedule.tile.rows_in_lanes) row_table_ = Table(schedule.tile.task_rows + kPanelColumns - 1, "row.offsets");
+  if (!schedule.tile.rows_in_lanes && !schedule.tile.copies_rows)
+    row_table_ = Table(schedule.tile.task_rows + kPanelColumns - 1, "row.offsets");
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
@@ -222,8 +271,11 @@ void LhsOperand::EmitRuns(Value* first, Value* count, Value* k,
     Run run{I64(0), b_.CreateSub(count, i, "rows.left")};
     for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
       const Run of_dim = EmitRunOfRows(c_.lhs.args[d]);
-      run = {b_.CreateAdd(run.slope, b_.CreateMul(of_dim.slope, strides_[d])),
-             Shorter(run.remaining, of_dim.remaining)};
+      run.remaining = Shorter(run.remaining, of_dim.remaining);
+      // A slope along the last dim alone stays a constant.
+      if (of_dim.slope == I64(0)) continue;
+      Value* slope = strides_[d] == I64(1) ? of_dim.slope : b_.CreateMul(of_dim.slope, strides_[d], "slope");
+      run.slope = run.slope == I64(0) ? slope : b_.CreateAdd(run.slope, slope, "slope");
     }
     body(i, offset, run);
     return b_.CreateAdd(i, run.remaining, "next.run");
@@ -274,6 +326,18 @@ void LhsOperand::EmitDepthTable(Value* count, Value* k) {
   });
 }
 
+// Bytes that are only copied, or replaced by others, take as many lanes as a vector holds.
+int LhsOperand::FillLanes() const {
+  const Statement& fill = plan_.stages[c_.fill].statements[0];
+  const auto is_bytes = [&](const auto& self, ExprId id) -> bool {
+    const Expr& e = plan_.exprs[id];
+    if (SizeOf(e.dtype) != 1) return false;
+    if (e.kind == ExprKind::kLoad || e.kind == ExprKind::kLiteral) return true;
+    return e.kind == ExprKind::kOp && e.op == OpKind::kSelect && self(self, e.args[1]) && self(self, e.args[2]);
+  };
+  return is_bytes(is_bytes, fill.value) ? std::max(2 * kPanelColumns, schedule_.lanes) : schedule_.lanes;
+}
+
 void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
   if (!form_.tables) {
     scalars_.SetAxis(c_.m, I64(0));
@@ -281,6 +345,7 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     row_stride_ = EmitStride(form_.rows);
     depth_stride_ = EmitStride(form_.depth);
     if (schedule_.tile.rows_in_lanes) return EmitVectorTable(row, rows, k);
+    if (schedule_.tile.copies_rows) return;
     Value* offset = EmitOffset(I64(0), I64(0));
     llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
     base_ = b_.CreateInBoundsGEP(element, frame_.buffers[c_.lhs.ref], offset, "lhs");
@@ -294,10 +359,14 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     for (ExprId index : c_.lhs.args) ranges.push_back(EmitRange(index, m, of_k));
     for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
     EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] {
-      EmitFillStaging(b_, plan_, c_, frame_, scalars_, schedule_.lanes, ranges, {base_, starts_, strides_});
+      EmitFillStaging(b_, plan_, c_, frame_, scalars_, FillLanes(), ranges, {base_, starts_, strides_});
     });
   }
-  schedule_.tile.rows_in_lanes ? EmitVectorTable(row, rows, k) : EmitRowTable(row, rows, k);
+  if (schedule_.tile.rows_in_lanes) {
+    EmitVectorTable(row, rows, k);
+  } else if (!schedule_.tile.copies_rows) {
+    EmitRowTable(row, rows, k);
+  }
   if (depth_blocks_) EmitDepthTable(depth, k);
 }
 
@@ -317,7 +386,38 @@ void LhsOperand::EmitPackedPart(const EvenTiling& tiling, Value* first_tile, Val
   EmitPackRows(b_, rows, tiling, first_tile, last_tile, frame_.scratch);
 }
 
+void LhsOperand::EmitCopiedPart(Value* row, Value* rows, Value* k, Value* depth) {
+  first_row_ = row;
+  const CopiedRows copied = CopiedRowsOf(plan_, c_, schedule_.tile);
+  const DimSizeRange steps = RangeOfDimSize(plan_, plan_.axes[c_.k].dim_size);
+  const bool whole_steps = (steps.fixed ? steps.max : steps.divisor) % form_.contiguous_steps == 0;
+  llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
+  EmitRuns(row, rows, k, [&](Value* first, Value* offset, const Run& run) {
+    const auto depth_offset = [&](Value* step) -> Value* {
+      if (!form_.tables) return b_.CreateMul(step, depth_stride_, "depth.offset");
+      return b_.CreateAlignedLoad(b_.getInt64Ty(), Entry(depth_table_, step), llvm::Align(8), "depth.offset");
+    };
+    const RunOfRows from{.dtype = buffer_.dtype,
+                         .address = b_.CreateGEP(element, base_, offset, "run"),
+                         .slope = run.slope,
+                         .rows = run.remaining,
+                         .depth_offset = depth_offset,
+                         .depth = depth,
+                         .contiguous_steps = form_.contiguous_steps,
+                         .whole_steps = HasStaging() || whole_steps,
+                         .slack = HasStaging()};
+    Value* to = b_.CreateInBoundsGEP(element, frame_.scratch, b_.CreateMul(first, I64(copied.stride)), "copies");
+    EmitCopyRows(b_, from, to, copied);
+  });
+}
+
 LhsOperand::Arguments LhsOperand::At(Value* row, Value* k) {
+  if (schedule_.tile.copies_rows) {
+    const CopiedRows copied = CopiedRowsOf(plan_, c_, schedule_.tile);
+    Value* offset = b_.CreateMul(b_.CreateSub(row, first_row_, "row.within"), I64(copied.stride), "copied");
+    llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
+    return {b_.CreateInBoundsGEP(element, frame_.scratch, offset, "copied.tile"), I64(copied.stride), I64(1)};
+  }
   if (schedule_.tile.packs_rows()) {
     Value* offset = b_.CreateMul(b_.CreateSub(row, first_row_, "row.within"), packed_row_, "packed");
     llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);

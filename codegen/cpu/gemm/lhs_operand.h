@@ -21,12 +21,14 @@ namespace tailor::gemm {
 struct LhsForm {
   AccessMap rows, depth;  // along m and along k
   bool tables = false;
-  bool unit_depth_stride = false;
+  bool unit_depth_stride = false;  // elements along K are contiguous; with tables: those of each word of the rhs
+  // Steps of K that are contiguous, from each multiple of that number on: 16, 8, 4 or 1.
+  int contiguous_steps = 1;
 };
 // INTERNAL if an index is not a sum of a part in m and a part in k. Adds expressions to `plan`.
 absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& contraction);
 
-// Bytes of a worker's staging buffer or packed rows, over slots as Schedule::scratch_bytes; 0 without either.
+// Bytes of a worker's staging buffer, copied or packed rows, over slots as Schedule::scratch_bytes; 0 without either.
 SlotExpr LhsScratchBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 
 // Emits the accesses to the lhs within one kernel function. Borrows all arguments.
@@ -57,6 +59,9 @@ class LhsOperand {
   // micro-kernels on `depth` steps of K from `k` on.
   void EmitPackedPart(const EvenTiling& tiling, llvm::Value* first_tile, llvm::Value* last_tile, llvm::Value* k,
                       llvm::Value* depth);
+  // With ContractionTile::copies_rows, after EmitPart: copies the task's rows [row, row + rows) for micro-kernels on
+  // `depth` steps of K from `k` on.
+  void EmitCopiedPart(llvm::Value* row, llvm::Value* rows, llvm::Value* k, llvm::Value* depth);
   // Arguments of micro-kernels that begin at row `row` and at `k`, the begin of the part.
   Arguments At(llvm::Value* row, llvm::Value* k);
   // The vectors of the task's rows, in order; only with ContractionTile::rows_in_lanes, after EmitPart.
@@ -70,6 +75,7 @@ class LhsOperand {
 
  private:
   bool HasStaging() const { return c_.fill >= 0; }
+  int FillLanes() const;
   void EmitStrides();
   llvm::Value* EmitStride(const AccessMap& map);
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);

@@ -327,14 +327,27 @@ class MicroKernelEmitter {
   // As pairs of i16: steps 0 and 2 of the word, then steps 1 and 3.
   Sums EmitPairsOfBytes(llvm::Value* k, const Sums& sums, const StepFactors& words) {
     const auto half = [&](const Sums& from, bool high) {
-      return EmitStep(from, {[&](int row) { return Unsigned(words.lhs(row), high); },
+      return EmitStep(from, {[&](int row) {
+                               return kernel_.split_words ? Splat(LoadSplitWord(row, k, high))
+                                                          : Unsigned(words.lhs(row), high);
+                             },
                              [&](int column) { return Signed(words.rhs(column), high); },
                              [this](auto* x, auto* y, auto* sum) { return MultiplyAddI16Pairs(x, y, sum); }});
     };
     const Sums even = half(sums, false);
-    OpenOddBlock(k, even);
+    kernel_.split_words ? OrderReads() : OpenOddBlock(k, even);
     return half(even, true);
   }
+
+  // A word of split rows; k is a multiple of its four steps.
+  llvm::Value* LoadSplitWord(int row, llvm::Value* k, bool high) {
+    llvm::Value* offset = b_.CreateAdd(b_.CreateShl(k, 1, "split.k", true, true), b_.getInt64(high ? 4 : 0));
+    llvm::Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), lhs_rows_[row], offset, "lhs.address");
+    return b_.CreateAlignedLoad(b_.getInt32Ty(), address, llvm::Align(4), "lhs.word");
+  }
+
+  // Emits no instruction; keeps the compiler from reusing the earlier loads.
+  void OrderReads() { b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread); }
 
   // Opens a block for what a word holds from k + 1 on, after the sums `even` of what it holds at k; none follows if
   // k + 1 = depth. The block reads the panels' words again: keeping them would take the registers of the sums.
@@ -343,8 +356,7 @@ class MicroKernelEmitter {
     exits_.push_back({b_.GetInsertBlock(), even});
     b_.CreateCondBr(b_.CreateICmpSLT(k, last_k_, "whole"), odd, exit_);
     b_.SetInsertPoint(odd);
-    // Emits no instruction; keeps the compiler from reusing the earlier loads.
-    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    OrderReads();
   }
 
   // The low or high byte of each 16 bits.
@@ -467,10 +479,11 @@ std::string NameOf(const MicroKernel& kernel) {
   if (kernel.packed_rows) {
     name += "_packed";
   } else if (kernel.tables) {
-    name += "_tables";
+    name += kernel.unit_depth_stride ? "_tables_of_words" : "_tables";
   } else if (!kernel.unit_depth_stride) {
     name += "_strided";
   }
+  if (kernel.split_words) name += "_split";
   if (kernel.whole_words) name += "_whole";
   if (kernel.fetch_ahead) name += "_ahead";
   if (kernel.rhs_rows) name += "_rhs_rows";
@@ -495,7 +508,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel, module);
   SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target), *function);
-  const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride);
+  const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride && !kernel.tables);
   if (kernel.row_step > 0) {
     EmitRowVectorKernel(kernel, target, function);
   } else if (kernel.squares) {

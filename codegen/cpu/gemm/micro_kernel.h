@@ -5,7 +5,7 @@
 // element's bits. In bf16, i16 and i8 K runs in words of two or four steps, as the panels
 // hold them (PanelLayout). Where the target multiplies pairs of bf16, one instruction adds both products; it takes
 // subnormal numbers for zero. All targets multiply pairs of i16. With VNNI one instruction adds the two products of
-// i16, or the four of u8 and i8, to an i32, which wraps; else bytes are widened to i16.
+// i16, or the four of u8 and i8, to an i32, which wraps; else bytes are widened to i16 (split_words).
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNEL_H_
 
@@ -30,12 +30,14 @@ struct MicroKernel {
   DType lhs = DType::kF32;
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
-  bool unit_depth_stride = true;   // elements along K are contiguous in the lhs
-  bool tables = false;             // the lhs is addressed by tables of offsets; then no unit stride
+  bool unit_depth_stride = true;   // elements along K are contiguous in the lhs; with tables: those of each word
+  bool tables = false;             // the lhs is addressed by tables of offsets
   bool packed_rows = false;        // the lhs is a packed tile (codegen/cpu/gemm/pack_rows.h), and strides are ignored
   bool whole_words = false;        // depth is a multiple of word_steps()
-  bool fetch_ahead = false;        // see below
-  bool rhs_rows = false;           // the rhs is rows of a tensor, see below
+  // The lhs is split rows (codegen/cpu/gemm/copy_rows.h): bytes widened to i16, in words of two.
+  bool split_words = false;
+  bool fetch_ahead = false;  // see below
+  bool rhs_rows = false;     // the rhs is rows of a tensor, see below
   // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
   // two vectors of rows times `columns` columns, any number of one panel.
   int row_step = 0;

@@ -15,16 +15,20 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
   if (schedule.tile.rows_in_lanes) return RowVectorKernels(plan, contraction, schedule, form);
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const DimSizeRange m = range_of(contraction.m), n = range_of(contraction.n), k = range_of(contraction.k);
+  const bool packs_rows = schedule.tile.packs_rows();
   MicroKernel kernel{.lanes = schedule.lanes,
                      .columns = PiecesOf(n, schedule.lanes) * schedule.lanes,
                      .lhs = plan.buffers[contraction.lhs.ref].dtype,
                      .rhs = plan.buffers[contraction.rhs.ref].dtype,
                      .accumulate = contraction.accumulate,
-                     .unit_depth_stride = form.unit_depth_stride && !schedule.tile.packs_rows(),
-                     .tables = form.tables && !schedule.tile.packs_rows(),
-                     .packed_rows = schedule.tile.packs_rows(),
+                     .unit_depth_stride = (form.unit_depth_stride || schedule.tile.copies_rows) && !packs_rows,
+                     .tables = form.tables && !packs_rows && !schedule.tile.copies_rows,
+                     .packed_rows = packs_rows,
+                     .split_words = schedule.tile.split_words,
                      .rhs_rows = ReadsRhsRows(plan, contraction)};
-  if (kernel.word_steps() > 1) kernel.whole_words = (k.fixed ? k.max : k.divisor) % kernel.word_steps() == 0;
+  if (kernel.word_steps() > 1) {
+    kernel.whole_words = kernel.split_words || (k.fixed ? k.max : k.divisor) % kernel.word_steps() == 0;
+  }
   std::vector<MicroKernel> kernels;
   for (const auto& [rows, panels] : ReachableTiles(m, n, schedule.tile, kernel.columns / kernel.lanes)) {
     MicroKernel& next = kernels.emplace_back(kernel);

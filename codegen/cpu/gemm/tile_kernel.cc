@@ -51,6 +51,8 @@ class TileKernelEmitter {
   llvm::Type* Element() { return b_.getIntNTy(8 * element()); }
   int TileStride() const { return kernel_.panels * kPanelColumns * SizeOf(DType::kF32); }
 
+  bool HasContiguousRows() const { return kernel_.unit_depth_stride && !kernel_.tables; }
+
   // Rows are split evenly between groups: 17 are 9 + 8.
   int RowsOf(int group) const { return (kernel_.rows + (group == 0 ? groups_ - 1 : 0)) / groups_; }
   int FirstRow(int group) const { return group == 0 ? 0 : RowsOf(0); }
@@ -131,9 +133,9 @@ class TileKernelEmitter {
 
   // Adds the products of depth() steps from k on.
   void EmitBlock(Value* k) {
-    if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(depth()));
+    if (!HasContiguousRows()) EmitGatherLhs(k, I64(depth()));
     for (int group = 0; group < groups_; ++group) {
-      if (!kernel_.unit_depth_stride) {
+      if (!HasContiguousRows()) {
         Load(LhsRegister(group), Bytes(lhs_block_, I64(FirstRow(group) * kRowBytes)), kRowBytes);
       } else {
         Value* offset = b_.CreateAdd(b_.CreateMul(Arg(kRowStride), I64(FirstRow(group))), k, "lhs.offset");
@@ -147,7 +149,7 @@ class TileKernelEmitter {
   // Adds the products of the last `rest` < depth() steps, from zero-padded copies. So neither operand is read past its
   // end, and where the last word is not whole the elements after a row's last one do not count.
   void EmitLastBlock(Value* k, Value* rest) {
-    if (kernel_.unit_depth_stride) {
+    if (HasContiguousRows()) {
       EmitCopyLhs(k, rest);
     } else {
       EmitGatherLhs(k, rest);

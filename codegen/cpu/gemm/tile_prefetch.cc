@@ -49,14 +49,16 @@ TilePrefetch::TilePrefetch(llvm::IRBuilderBase& b, KernelPlan& plan, const Contr
 
 // A task's only tile on its panels prefetches these a little ahead, unless own_ahead_ is 0. Several tiles share the
 // prefetch of the next panels, so that the first tile there finds them in cache. While other rows still use these
-// panels (ends_panels is false), a tile prefetches the next rows instead; with tables their addresses are unknown.
+// panels (ends_panels is false), a tile prefetches the next rows instead; with tables their addresses are unknown, and
+// copied rows are far apart.
 // Packed rows are those of the next task, which tiles on the task's last panels prefetch.
 TilePrefetch::Ahead TilePrefetch::InMicroKernel(const MatmulTile& tile, const TaskRows& task, const RhsPanels& rhs,
                                                 Value* k, Value* depth) {
   if (!InMicroKernels(plan_, c_, schedule_.tile, 1)) return {rhs.address, I64(0), I64(0)};
   if (ReadsRhsRows(plan_, c_)) return NextRhsRows(tile, rhs, k);
   const Ahead own = OwnPanels(tile, rhs, k), next = NextPanels(tile, task, rhs, k, depth),
-              rows = form_.tables ? Ahead{rhs.address, I64(0), I64(1)} : NextRows(tile, task, k, depth);
+              rows = form_.tables || schedule_.tile.copies_rows ? Ahead{rhs.address, I64(0), I64(1)}
+                                                                : NextRows(tile, task, k, depth);
   Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
   Value* takes_panels = task.ends_panels;
   if (schedule_.tile.packs_rows()) takes_panels = b_.CreateOr(takes_panels, b_.CreateNot(tile.last_group));

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "codegen/cpu/conv/winograd.h"
+#include "codegen/cpu/gemm/copy_rows.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/cpu/gemm/pack_rows.h"
@@ -64,7 +65,7 @@ bool IsF32(const KernelPlan& plan, const Contraction& c) {
 }
 
 std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
-                                               const ContractionTile& tile, int pieces) {
+                                               const CostProfile* costs, const ContractionTile& tile, int pieces) {
   const auto range = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   std::vector<gemm::MatmulShape> samples;
   for (const int64_t m : Samples(range(c.m), {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,  15, 16,
@@ -76,7 +77,8 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
     }
   }
   const std::vector<MatmulTiling> family = gemm::TilingFamily(traits, pieces, tile, TakesTallTiles(plan, c));
-  return gemm::WorthwhileTilings(family, tile, pieces, samples, gemm::BuiltInCostsOf(traits));
+  const std::vector<const CostProfile*> profiles = costs != nullptr ? std::vector{costs} : gemm::BuiltInCostsOf(traits);
+  return gemm::WorthwhileTilings(family, tile, pieces, samples, profiles);
 }
 
 // Adds the version that packs rows. Rows read through tables are always packed.
@@ -113,7 +115,8 @@ void AddPackingVersion(const KernelPlan& plan, const Contraction& c, const gemm:
 
 }  // namespace
 
-Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain) {
+Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits, bool in_chain,
+                             const CostProfile* costs) {
   const Contraction c = ContractionOf(plan);
   if (gemm::IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
   const int element = SizeOf(c.accumulate);
@@ -130,13 +133,18 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const bool one_panel = columns.max <= kPanelColumns && !in_chain;
   const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
-  // Bytes that are widened to i16 are masked: where the mask finds no register beside the sums, the panels, a factor
-  // and a product, it takes that of a row.
-  const bool widens_bytes =
-      plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
-  const bool full = (tile.rows + 1) * tile.panels * pieces + 3 > traits.vector_registers;
-  if (widens_bytes && full && tile.rows > 1) --tile.rows;
   const auto lhs = gemm::FormOfLhs(accesses, c);
+  if (!in_chain && !c.in_place && lhs.ok()) {
+    const gemm::RowCopies copies = gemm::RowCopiesOf(plan, c, *lhs, EmitTarget::Of(traits));
+    tile.copies_rows = copies != gemm::RowCopies::kNone;
+    tile.split_words = copies == gemm::RowCopies::kSplitWords;
+  }
+  // Bytes that are widened in a chain are masked: where the mask finds no register beside the sums, the panels, a
+  // factor and a product, it takes that of a row.
+  const bool masks_bytes =
+      in_chain && plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
+  const bool full = (tile.rows + 1) * tile.panels * pieces + 3 > traits.vector_registers;
+  if (masks_bytes && full && tile.rows > 1) --tile.rows;
   tile.squares =
       one_panel && schedule.lane_axis == c.n && lhs.ok() && gemm::TakesSquares(plan, c, *lhs, schedule.lanes);
   if (tile.squares) {
@@ -146,7 +154,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   }
   tile.task_panels = kTaskPanels;
   if (gemm::MultipliesTiles(EmitTarget::Of(traits), plan.buffers[c.rhs.ref].dtype,
-                            lhs.ok() && lhs->unit_depth_stride)) {
+                            (lhs.ok() && lhs->unit_depth_stride && !lhs->tables) || tile.copies_rows)) {
     // Arithmetic is so much faster that the lhs must be read from beyond L2 less often.
     std::tie(tile.rows, tile.panels) = std::pair(gemm::kTileKernelRows, gemm::kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
@@ -182,7 +190,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   tile.chooses =
       traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
-    tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, pieces);
+    tile.tilings = TilingsToChooseAmong(plan, c, traits, costs, tile, pieces);
   }
 
   if (!in_chain && !one_panel && !tile.rows_in_lanes && lhs.ok() && gemm::MayPackRows(plan, c, *lhs)) {

@@ -136,13 +136,14 @@ std::vector<MatmulTiling> WorthwhileTilings(const std::vector<MatmulTiling>& fam
   std::vector<Candidate> kept;
   const auto wins = [&](const Candidate& candidate) {
     constexpr float kWorthwhile = 0.95f;
+    constexpr float kMeasured = TileCost::kUnknown / 1e3f;  // a thread's share of a tile that is unknown is above it
     std::vector<float> least = rule;
     for (const Candidate& other : kept) {
       if (&other == &candidate) continue;
       for (size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], other.times[i]);
     }
     for (size_t i = 0; i < least.size(); ++i) {
-      if (candidate.times[i] < kWorthwhile * least[i]) return true;
+      if (candidate.times[i] < std::min(kMeasured, kWorthwhile * least[i])) return true;
     }
     return false;
   };

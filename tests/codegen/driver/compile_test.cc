@@ -312,6 +312,39 @@ graph @matmul(%x: f32[4, K], %w: f32[K, N]) {
   EXPECT_EQ(machines(kSoftmax).at("x86-64-v4"), 0);
 }
 
+TEST(Compile, MatmulsAreCompiledForACostProfile) {
+  constexpr char kMatmul[] = R"(
+graph @matmul(%x: f32[M, 768]) {
+  %w = constant @w : f32[768, 768]
+  %y = dot %x, %w
+  return "y" = %y
+})";
+  auto costs = std::make_shared<CostProfile>();
+  costs->Of(6, 4) = {60, 5, 5, 0};  // other micro-kernels are unknown: no tiling needs code of its own
+  const auto built_in = Compile(Parse(kMatmul), {.targets = {"x86-64-v4"}});
+  const auto compiled = Compile(Parse(kMatmul), {.targets = {"x86-64-v4"}, .cost_profile = costs});
+  ASSERT_TRUE(built_in.ok() && compiled.ok()) << built_in.status() << compiled.status();
+  const Variant& variant = compiled->program.variants[0];
+  EXPECT_EQ(CostProfileText(variant.costs), CostProfileText(*costs));
+  EXPECT_THAT(variant.machine_costs, testing::IsEmpty());
+  EXPECT_LT(variant.image.size(), built_in->program.variants[0].image.size());
+  EXPECT_EQ(compiled->program.provenance.options, "targets=x86-64-v4 cost_profile");
+}
+
+TEST(Compile, ACostProfileIsOfOneCpuTarget) {
+  const auto costs = std::make_shared<const CostProfile>();
+  using Targets = std::vector<std::string>;
+  for (const auto& [targets, said] : {std::pair(Targets{}, "all levels"),
+                                      {{"x86-64-v3", "sm_80", "x86-64-v2"}, "x86-64-v3, x86-64-v2"},
+                                      {{"sm_80"}, "none"}}) {
+    const auto compiled = Compile(Parse(kNeg), {.targets = targets, .cost_profile = costs});
+    EXPECT_EQ(compiled.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(compiled.status().message()),
+                HasSubstr("needs exactly one CPU target; given: " + std::string(said)));
+  }
+  EXPECT_TRUE(Compile(Parse(kNeg), {.targets = {"x86-64-v3", "sm_80"}, .cost_profile = costs}).ok());
+}
+
 TEST(Compile, DescribesWhatItMade) {
   auto compiled = Compile(Parse(kSoftmax), {});
   ASSERT_TRUE(compiled.ok()) << compiled.status();

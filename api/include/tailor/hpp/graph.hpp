@@ -63,6 +63,7 @@ struct CompileOptions {
   std::string worker;                                      // path of its program; "": the library's
   std::int64_t optimize = 1;                               // 0: compiles faster, runs take longer (docs/compiling.md)
   std::vector<std::string> without;                        // passes to leave out (docs/compiling.md)
+  std::string cost_profile;  // text of the cost profile of the machine to compile for (docs/compiling.md); "": built in
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.
@@ -375,6 +376,8 @@ class Graph : public GraphOps {
     c.optimize = options.optimize;
     c.without = without.data();
     c.without_count = without.size();
+    c.cost_profile = options.cost_profile.empty() ? nullptr : options.cost_profile.data();
+    c.cost_profile_size = options.cost_profile.size();
     const detail::GraphPointer held = graph_;  // the callback may end this object
     Result<void> done = detail::check(function(held->raw(), &c));
     progress.caught.rethrow();

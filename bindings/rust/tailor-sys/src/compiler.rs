@@ -195,6 +195,8 @@ pub struct tailor_compile_options {
     pub optimize: i64,
     pub without: *const *const c_char,
     pub without_count: usize,
+    pub cost_profile: *const c_char,
+    pub cost_profile_size: u64,
 }
 
 impl Default for tailor_compile_options {

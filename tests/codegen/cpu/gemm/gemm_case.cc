@@ -68,7 +68,7 @@ std::vector<char> Matmul::Run(const MatmulCaseSize& size, const std::vector<int6
   std::vector<char> scratch;
   absl::Span<const char> behind_scratch;
   constexpr char kUnwritten = 0x55;
-  if (schedule_.tile.packs_rows()) {
+  if (schedule_.tile.keeps_rows()) {
     const int64_t bytes = *schedule_.scratch_bytes.Evaluate(DimsOf(plan_, size));
     scratch.assign(bytes + 128, kUnwritten);
     const int64_t address = (reinterpret_cast<int64_t>(scratch.data()) + 63) / 64 * 64;

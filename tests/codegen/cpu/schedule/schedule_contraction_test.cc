@@ -98,6 +98,30 @@ TEST(ScheduleContraction, WindowsOfManyChannelsRunInEqualParts) {
   EXPECT_EQ(tile(300), "912 steps, 8 panels");   // 2700 in three parts, of whole vectors
 }
 
+// Words of an image are gathered, but those of one with channels last, in whole words, are read in place. Where bytes are
+// widened, any rows are copied, once for a task.
+TEST(ScheduleContraction, RowsOfBytesAreCopied) {
+  constexpr char kFirst[] = R"(  %t = window %x {axes = [2, 3], sizes = [1, 3], strides = [1, 1]}
+  %m = transpose %t {permutation = [0, 2, 3, 1, 4, 5]}
+  %r = reshape %m {shape = [N, 1, 198, 72]})";
+  constexpr char kLast[] = R"(  %t = window %x {axes = [1, 2], sizes = [1, 3], strides = [1, 1]}
+  %m = transpose %t {permutation = [0, 1, 2, 4, 5, 3]}
+  %r = reshape %m {shape = [N, 1, 168, 72]})";
+  const auto copies = [](const std::string& windows, const char* target) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%x: u8[N, 24, 9, 24]) {\n  %w = constant @w : i8[1, 72, 256]\n",
+                                               windows, "\n  %d = dot %r, %w\n  return %d\n}"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto lowered = lower::LowerGraph(*graph, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    const ContractionTile tile = ScheduleContraction(lowered->kernels[0], FindCpuTarget(target)->traits).tile;
+    return absl::StrCat(tile.copies_rows ? "copied" : "in place", tile.split_words ? ", split" : "");
+  };
+  EXPECT_EQ(copies(kFirst, "x86-64-v4+avx512vnni"), "copied");
+  EXPECT_EQ(copies(kLast, "x86-64-v4+avx512vnni"), "in place");
+  EXPECT_EQ(copies(kFirst, "x86-64-v3"), "copied, split");
+  EXPECT_EQ(copies(kLast, "x86-64-v3"), "copied, split");
+}
+
 // A guard asks for rows of which two steps of K lie in different pages.
 TEST(ScheduleContraction, RowsFarApartArePacked) {
   const auto versions = [](int64_t m, int64_t n, int64_t k, const char* target = "x86-64-v4") {
@@ -149,6 +173,20 @@ TEST(ScheduleContraction, TilingsToChooseAmong) {
   EXPECT_THAT(tilings({.m = 1, .n = 16, .k = 16}, "x86-64-v4"), testing::IsEmpty());
   EXPECT_THAT(tilings({.dtype = DType::kBF16}, "x86-64-v4"), testing::IsEmpty());
   EXPECT_THAT(tilings({.dtype = DType::kF64}, "x86-64-v4"), testing::IsEmpty());
+}
+
+// By the built-in profiles, this matmul keeps tilings of 12, 11 and 9 rows.
+TEST(ScheduleContraction, TilingsToChooseAmongOnOneMachine) {
+  const KernelPlan plan = MakeMatmulPlan({.n = 768, .k = 768});
+  CostProfile costs = BuiltInCostProfile("x86-64-v4");
+  costs.Of(8, 3) = {1, 0.01f, 0.01f, 0};
+  std::vector<std::string> texts;
+  const TargetTraits traits = FindCpuTarget("x86-64-v4")->traits;
+  for (const MatmulTiling& tiling : ScheduleContraction(plan, traits, /*in_chain=*/false, &costs).tile.tilings) {
+    texts.push_back(TilingText(tiling));
+  }
+  EXPECT_THAT(texts, testing::ElementsAre("whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
+                                          "whole 8x3 panels, task 48 rows x 4 panels, m in [7, 32]"));
 }
 
 TEST(ScheduleContraction, MatmulsInF32Choose) {

@@ -131,6 +131,8 @@ TEST(WorthwhileTilings, AreFewAndInOrder) {
   EXPECT_EQ(TilingText(kept[0]), "12x2 panels, task 48 rows x 4 panels, m in [7, 48]");
   const CostProfile other = OnePerPanelRow();  // one machine is enough
   EXPECT_EQ(WorthwhileTilings(family, kTile, 1, samples, {&other, &profile}), kept);
+  const CostProfile unknown;  // tiles that were not measured are not compared
+  EXPECT_THAT(WorthwhileTilings(family, kTile, 1, samples, {&unknown}), testing::IsEmpty());
 }
 
 TEST(WorthwhileTilings, GoWhereLaterOnesAreBetter) {

@@ -60,6 +60,9 @@ pub struct CompileOptions<'a> {
     pub unoptimized: bool,
     /// Names of passes to leave out, to find what a result or a time is due to (docs/compiling.md).
     pub without: &'a [&'a str],
+    /// The text of the cost profile of the machine to compile for (`tailor tune profile`), by which matmuls keep and
+    /// choose their tilings. `targets` must name exactly one CPU target (docs/compiling.md).
+    pub cost_profile: Option<&'a str>,
 }
 
 impl fmt::Debug for CompileOptions<'_> {
@@ -104,6 +107,7 @@ impl Graph {
         let donated: Vec<*const c_char> = donated.iter().map(|name| name.as_ptr()).collect();
         let without = texts("pass", options.without)?;
         let without: Vec<*const c_char> = without.iter().map(|name| name.as_ptr()).collect();
+        let profile = options.cost_profile.unwrap_or("");
         let worker = options.worker.map(utf8).transpose()?.map(|path| text("worker", path)).transpose()?;
         let mut progress = options.progress;
         let given = sys::tailor_compile_options {
@@ -128,6 +132,8 @@ impl Graph {
             optimize: (!options.unoptimized).into(),
             without: without.as_ptr(),
             without_count: without.len(),
+            cost_profile: options.cost_profile.map_or(ptr::null(), |_| profile.as_ptr() as *const c_char),
+            cost_profile_size: profile.len() as u64,
             ..Default::default()
         };
         let result = self.call(|graph| function(graph, &given));

@@ -62,6 +62,7 @@ class RowCopier {
 
  private:
   Value* I64(int64_t value) { return b_.getInt64(value); }
+
   // Row by row, as many steps at a time as are contiguous.
   void EmitRows() {
     EmitLoop(b_, I64(0), from_.rows, 1, "copy.row", [&](Value* row) {

@@ -308,7 +308,8 @@ class ContractionEmitter {
     Value* stride = ReadsRhsRows(plan_, c_) ? rhs.depth_stride : rhs.panel_stride;
     const TilePrefetch::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs, k, depth);
     const LhsOperand::Arguments lhs = lhs_->At(tile.row, k);
-    Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   panels,
+    Value* depths = tile_.squares ? tile.rows : lhs.depths;
+    Value* arguments[] = {lhs.address,   lhs.rows,     depths,       panels,
                           stride,        depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
     EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, arguments);

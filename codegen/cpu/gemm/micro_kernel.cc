@@ -52,7 +52,9 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
                                 kernel.tables || kernel.row_step > 0 ? "row_offsets" : "row_stride",
-                                kernel.tables ? "depth_offsets" : "depth_stride",
+                                kernel.tables    ? "depth_offsets"
+                                : kernel.squares ? "rows"
+                                                 : "depth_stride",
                                 "rhs",
                                 "rhs_stride",
                                 "depth",
@@ -472,7 +474,7 @@ std::string NameOf(const MicroKernel& kernel) {
                         kernel.tables ? "_tables" : "", kernel.row_step > 1 ? "_step2" : "",
                         kernel.masks_rows ? "_masked" : "");
   }
-  if (kernel.squares) return absl::StrCat("micro_f32_squares_", kernel.rows, "x", kernel.columns);
+  if (kernel.squares) return absl::StrCat("micro_f32_squares_", kernel.columns, "_columns");
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
                                   "_", kernel.lanes, "_", kernel.rows, "x", kernel.panels);
   if (kernel.columns < kPanelColumns) absl::StrAppend(&name, "_", kernel.columns, "_columns");

@@ -42,7 +42,7 @@ struct MicroKernel {
   // two vectors of rows times `columns` columns, any number of one panel.
   int row_step = 0;
   // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be
-  // any number. Tiles of 9 to 16 rows.
+  // any number. Tiles of 9 to 16 rows, which are the third argument.
   bool squares = false;
   // Steps of K in a word of the rhs, which are multiplied together; 1: the rhs has no words.
   int word_steps() const { return StepsPerWord(PanelLayout(rhs), rhs); }
@@ -50,7 +50,8 @@ struct MicroKernel {
   bool masks_rows = false;
 };
 
-// The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead".
+// The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead". One function
+// serves squares of any number of rows.
 std::string NameOf(const MicroKernel& kernel);
 
 // Adds to `module` a declaration of the function, unless it has one.

@@ -1,6 +1,5 @@
 #include "codegen/cpu/gemm/square_kernel.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "codegen/cpu/gemm/fetch_line.h"
@@ -24,11 +23,11 @@ class SquareEmitter {
         depth_(function->getArg(5)),
         tile_(function->getArg(6)),
         resume_(function->getArg(7)),
+        row_count_(function->getArg(2)),
         element_(b_.getFloatTy()),
         vector_(llvm::FixedVectorType::get(element_, kSquareRows)) {
-    // Rows beyond the tile's repeat its last one.
     for (int r = 0; r < kSquareRows; ++r) {
-      Value* offset = b_.CreateMul(b_.getInt64(std::min(r, kernel.rows - 1)), function->getArg(1), "row.offset");
+      Value* offset = b_.CreateMul(RowOrLast(r), function->getArg(1), "row.offset");
       rows_.push_back(b_.CreateInBoundsGEP(element_, function->getArg(0), offset, "row"));
     }
   }
@@ -54,6 +53,13 @@ class SquareEmitter {
   }
 
  private:
+  // Rows beyond the tile's repeat its last one.
+  Value* RowOrLast(int row) {
+    if (row < kLeastSquareRows) return b_.getInt64(row);
+    Value* last = b_.CreateSub(row_count_, b_.getInt64(1), "last.row");
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.getInt64(row), last, nullptr, "row.index");
+  }
+
   Value* At(Value* vectors, Value* i) { return b_.CreateInBoundsGEP(vector_, vectors, i, "vector.at"); }
 
   // Software-pipelined: while a square is multiplied, in chains of sums, the next one is transposed. The last one is
@@ -107,8 +113,7 @@ class SquareEmitter {
   void EmitResume() {
     std::vector<Value*> square;
     for (int r = 0; r < kSquareRows; ++r) {
-      square.push_back(
-          b_.CreateAlignedLoad(vector_, At(tile_, b_.getInt64(std::min(r, kernel_.rows - 1))), align_, "resumed"));
+      square.push_back(b_.CreateAlignedLoad(vector_, At(tile_, RowOrLast(r)), align_, "resumed"));
     }
     TransposeSquare(b_, square);
     for (int n = 0; n < kernel_.columns; ++n) b_.CreateStore(square[n], sums_[n]);
@@ -118,13 +123,21 @@ class SquareEmitter {
     std::vector<Value*> square(kSquareRows, llvm::Constant::getNullValue(vector_));
     for (int n = 0; n < kernel_.columns; ++n) square[n] = b_.CreateLoad(vector_, sums_[n]);
     TransposeSquare(b_, square);
-    for (int r = 0; r < kernel_.rows; ++r) b_.CreateAlignedStore(square[r], At(tile_, b_.getInt64(r)), align_);
+    for (int r = 0; r < kSquareRows; ++r) {
+      Value* address = At(tile_, b_.getInt64(r));
+      if (r < kLeastSquareRows) {
+        b_.CreateAlignedStore(square[r], address, align_);
+      } else {
+        Value* exists = b_.CreateICmpUGT(row_count_, b_.getInt64(r), "exists");
+        b_.CreateMaskedStore(square[r], address, align_, b_.CreateVectorSplat(kSquareRows, exists));
+      }
+    }
   }
 
   const llvm::Align align_{kSquareRows * sizeof(float)};  // of a vector
   const MicroKernel& kernel_;
   llvm::IRBuilder<> b_;
-  Value *rhs_, *depth_, *tile_, *resume_;
+  Value *rhs_, *depth_, *tile_, *resume_, *row_count_;
   llvm::Type* element_;
   llvm::Type* vector_;
   std::vector<Value*> rows_;

@@ -197,6 +197,13 @@ TEST(MicroKernel, DepthLoopOfRowVectorsKeepsItsSumsInRegisters) {
   }
 }
 
+TEST(MicroKernel, OneFunctionServesSquaresOfAnyRows) {
+  const MicroKernel nine{.rows = 9, .columns = 4, .squares = true}, sixteen{.rows = 16, .columns = 4, .squares = true};
+  EXPECT_EQ(NameOf(nine), NameOf(sixteen));
+  const MicroKernel wider{.rows = 9, .columns = 5, .squares = true};
+  EXPECT_NE(NameOf(nine), NameOf(wider));
+}
+
 TEST(MicroKernel, TileRegistersHoldTheSumsOfAllRows) {
   const CpuTarget& target = CpuLevels().back();
   ASSERT_EQ(target.traits.bf16_matmuls, BF16Matmuls::kTiles);

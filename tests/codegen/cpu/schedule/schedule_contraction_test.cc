@@ -98,8 +98,8 @@ TEST(ScheduleContraction, WindowsOfManyChannelsRunInEqualParts) {
   EXPECT_EQ(tile(300), "912 steps, 8 panels");   // 2700 in three parts, of whole vectors
 }
 
-// Words of an image are gathered, but those of one with channels last, in whole words, are read in place. Where bytes are
-// widened, any rows are copied, once for a task.
+// Words of an image are gathered, but those of one with channels last, in whole words, are read in place. Where bytes
+// are widened, any rows are copied, once for a task.
 TEST(ScheduleContraction, RowsOfBytesAreCopied) {
   constexpr char kFirst[] = R"(  %t = window %x {axes = [2, 3], sizes = [1, 3], strides = [1, 1]}
   %m = transpose %t {permutation = [0, 2, 3, 1, 4, 5]}
@@ -108,8 +108,9 @@ TEST(ScheduleContraction, RowsOfBytesAreCopied) {
   %m = transpose %t {permutation = [0, 1, 2, 4, 5, 3]}
   %r = reshape %m {shape = [N, 1, 168, 72]})";
   const auto copies = [](const std::string& windows, const char* target) {
-    const auto graph = ParseGraph(absl::StrCat("graph @g(%x: u8[N, 24, 9, 24]) {\n  %w = constant @w : i8[1, 72, 256]\n",
-                                               windows, "\n  %d = dot %r, %w\n  return %d\n}"));
+    const auto graph =
+        ParseGraph(absl::StrCat("graph @g(%x: u8[N, 24, 9, 24]) {\n  %w = constant @w : i8[1, 72, 256]\n", windows,
+                                "\n  %d = dot %r, %w\n  return %d\n}"));
     EXPECT_TRUE(graph.ok()) << graph.status();
     const auto lowered = lower::LowerGraph(*graph, {});
     EXPECT_TRUE(lowered.ok()) << lowered.status();

@@ -17,7 +17,7 @@
 
 #include "bench/dot_case.h"
 #include "bench/fma_peak.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 namespace {

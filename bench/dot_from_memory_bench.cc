@@ -19,7 +19,7 @@
 #include "bench/copy_bandwidth.h"
 #include "bench/dot_case.h"
 #include "bench/floats.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 namespace {

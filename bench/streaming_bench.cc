@@ -8,7 +8,7 @@
 #include "bench/copy_bandwidth.h"
 #include "bench/floats.h"
 #include "tools/measure/measuring_thread.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "bench/fma_peak.h"
 #include "exec/thread_team.h"
 #include "tools/measure/measuring_thread.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 namespace {

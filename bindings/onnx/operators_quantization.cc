@@ -142,11 +142,22 @@ Tensor ProductOf(const ByteFactors& factors) {
   return product - factors.zero * Reduce(ReduceOp::kSum, Cast(factors.weights, DType::kI32), rows, true);
 }
 
-}  // namespace
-
-namespace {
-
 constexpr int64_t kMostDepth = INT32_MAX / (UINT8_MAX * -INT8_MIN);  // sums of K products may not wrap
+
+// Whether both are dequantized to f32, x with one scale and zero point, the weights with one or with one for each index
+// of `axis`.
+bool AreQuantizedAlong(int axis, const Tensor& x, const Tensor& weights) {
+  const QuantizedSource *a = x.quantized(), *b = weights.quantized();
+  if (a == nullptr || b == nullptr || x.dtype() != DType::kF32 || weights.dtype() != DType::kF32) return false;
+  const auto along = [&](const Tensor& part) { return IsOne(part) || (part.rank() == 1 && b->axis == axis); };
+  return IsOne(a->scale) && IsOne(a->zero) && along(b->scale) && along(b->zero);
+}
+
+// Sums in i32 times both scales, one after the other: their product may not be a number where each result is.
+Tensor Dequantized(const Tensor& sums, const Tensor& x_scale, const Tensor& weight_scale) {
+  const Tensor scaled = Cast(sums, DType::kF32) * Reshape(Cast(x_scale, DType::kF32), {});
+  return scaled * Cast(weight_scale, DType::kF32);
+}
 
 bool IsDepthwise(const Tensor& weight, int64_t groups) {
   return groups > 1 && weight.rank() > 1 && weight.dim(1).is(1);
@@ -167,32 +178,24 @@ Tensor ConvolutionOf(const Node& node, const ByteFactors& factors, int64_t group
 }  // namespace
 
 std::optional<Tensor> QuantizedProduct(const Tensor& lhs, const Tensor& rhs, bool transpose_rhs) {
+  if (lhs.rank() < 2 || rhs.rank() < 2) return std::nullopt;
+  if (!AreQuantizedAlong(transpose_rhs ? rhs.rank() - 2 : rhs.rank() - 1, lhs, rhs)) return std::nullopt;
   const QuantizedSource *a = lhs.quantized(), *b = rhs.quantized();
-  if (a == nullptr || b == nullptr || lhs.dtype() != DType::kF32 || rhs.dtype() != DType::kF32) return std::nullopt;
-  if (lhs.rank() < 2 || rhs.rank() < 2 || !IsOne(a->scale) || !IsOne(a->zero)) return std::nullopt;
-  const auto along_columns = [&](const Tensor& part) {
-    return IsOne(part) || (part.rank() == 1 && b->axis == (transpose_rhs ? rhs.rank() - 2 : rhs.rank() - 1));
-  };
-  if (!along_columns(b->scale) || !along_columns(b->zero)) return std::nullopt;
   const Dim& depth = rhs.dim(transpose_rhs ? rhs.rank() - 1 : rhs.rank() - 2);
   if (!depth.known() || depth.number() > kMostDepth) return std::nullopt;
   const Tensor numbers = transpose_rhs ? Transpose(b->numbers, {1, 0}) : b->numbers;
   const Tensor zero = a->zero ? Reshape(a->zero, {}) : Tensor();
   const auto factors = ByteFactorsOf(a->numbers, zero, 0, numbers, b->zero, 0);
   if (!factors) return std::nullopt;
-  // The product of both scales may not be a number where each result is.
-  const Tensor scaled = Cast(ProductOf(*factors), DType::kF32) * Reshape(Cast(a->scale, DType::kF32), {});
-  return scaled * Cast(Spread(b->scale, 0), DType::kF32);
+  return Dequantized(ProductOf(*factors), a->scale, Spread(b->scale, 0));
 }
 
 std::optional<Tensor> QuantizedConvolution(const Node& node, const Tensor& x, const Tensor& weight,
                                            const Tensor& bias) {
-  const QuantizedSource *a = x.quantized(), *b = weight.quantized();
-  if (a == nullptr || b == nullptr || x.dtype() != DType::kF32 || weight.dtype() != DType::kF32) return std::nullopt;
-  if (weight.rank() != x.rank() || x.rank() < 3 || !IsOne(a->scale) || !IsOne(a->zero)) return std::nullopt;
-  const auto per_channel = [&](const Tensor& part) { return IsOne(part) || (part.rank() == 1 && b->axis == 0); };
   const int64_t groups = node.Int("group");
-  if (!per_channel(b->scale) || !per_channel(b->zero) || IsDepthwise(weight, groups)) return std::nullopt;
+  if (weight.rank() != x.rank() || x.rank() < 3 || IsDepthwise(weight, groups)) return std::nullopt;
+  if (!AreQuantizedAlong(0, x, weight)) return std::nullopt;
+  const QuantizedSource *a = x.quantized(), *b = weight.quantized();
   int64_t depth = 1;
   for (int i = 1; i < weight.rank(); ++i) {
     const Dim& size = weight.dim(i);
@@ -202,9 +205,7 @@ std::optional<Tensor> QuantizedConvolution(const Node& node, const Tensor& x, co
   const Tensor zero = a->zero ? Reshape(a->zero, {}) : Tensor();
   const auto factors = ByteFactorsOf(a->numbers, zero, 0, b->numbers, b->zero, weight.rank() - 1);
   if (!factors) return std::nullopt;
-  const Tensor sums = Cast(ConvolutionOf(node, *factors, groups), DType::kF32);
-  const Tensor scaled =
-      sums * Reshape(Cast(a->scale, DType::kF32), {}) * Cast(Spread(b->scale, x.rank() - 2), DType::kF32);
+  const Tensor scaled = Dequantized(ConvolutionOf(node, *factors, groups), a->scale, Spread(b->scale, x.rank() - 2));
   return bias ? scaled + PerChannel(bias, x.rank()) : scaled;
 }
 

@@ -30,13 +30,12 @@ void ExchangeSquares(llvm::IRBuilderBase& b, int step, std::vector<Value*>& rows
   }
 }
 
-}  // namespace
-
-void TransposeSquare(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
-  for (int step = 1; step < static_cast<int>(rows.size()); step *= 2) ExchangeSquares(b, step, rows);
+// x86 interleaves bytes or 16-bit elements of two 128-bit registers in one instruction; exchanging them takes three.
+bool InterleavesInOneInstruction(Value* row) {
+  return row->getType()->getPrimitiveSizeInBits() == 128 && row->getType()->getScalarSizeInBits() < 32;
 }
 
-void TransposeRegisters(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
+void InterleaveHalves(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
   const int size = static_cast<int>(rows.size());
   std::vector<int> low, high;  // interleaved halves of two rows
   for (int lane = 0; lane < size / 2; ++lane) {
@@ -51,6 +50,13 @@ void TransposeRegisters(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
     }
     rows = std::move(next);
   }
+}
+
+}  // namespace
+
+void TransposeSquare(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
+  if (InterleavesInOneInstruction(rows[0])) return InterleaveHalves(b, rows);
+  for (int step = 1; step < static_cast<int>(rows.size()); step *= 2) ExchangeSquares(b, step, rows);
 }
 
 void EmitTranspose(llvm::IRBuilderBase& b, int size, const Matrix& from, const Matrix& to) {

@@ -12,9 +12,6 @@ namespace tailor {
 // Cost: log2(size) steps of `size` two-register shuffles, if a row fills a register.
 void TransposeSquare(llvm::IRBuilderBase& b, std::vector<llvm::Value*>& rows);
 
-// The same for rows that fill 128 bits. Cost: log2(size) steps of `size` instructions that interleave two registers.
-void TransposeRegisters(llvm::IRBuilderBase& b, std::vector<llvm::Value*>& rows);
-
 // A matrix of `element`s in memory. `stride`: elements from row to row. Rows are aligned to `align` bytes.
 struct Matrix {
   llvm::Type* element;

@@ -1,12 +1,12 @@
 #include "tools/tailor/bench_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "tools/measure/averages.h"
 #include "tools/tailor/figures.h"
 #include "tools/tailor/table.h"
 
@@ -41,12 +41,6 @@ std::vector<double> Ratios(const BenchReport& report) {
                      Seconds(std::max<int64_t>(Percentile(report.times[0].by_shape[i], 0.5), 1)));
   }
   return ratios;
-}
-
-double GeometricMean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 std::string RatioText(double ratio) { return NumberText(ratio) + "x"; }

@@ -7,6 +7,7 @@
 
 #include "exec/cpu_features.h"
 #include "tools/handles.h"
+#include "tools/measure/averages.h"
 #include "tools/measure/measuring_thread.h"
 #include "tools/tailor/failures.h"
 #include "tools/tailor/figures.h"
@@ -87,9 +88,9 @@ class ProfileJudge {
   struct Times {
     std::vector<double> first, changed;  // least seconds at each shape
     double Ratio() const {
-      double logarithms = 0;
-      for (size_t i = 0; i < first.size(); ++i) logarithms += std::log(changed[i] / first[i]);
-      return std::exp(logarithms / static_cast<double>(first.size()));
+      std::vector<double> ratios;
+      for (size_t i = 0; i < first.size(); ++i) ratios.push_back(changed[i] / first[i]);
+      return GeometricMean(ratios);
     }
   };
 
@@ -141,10 +142,10 @@ void CheckArguments(const ModelTuneArguments& arguments) {
 void TuneModel(const ModelTuneArguments& arguments) {
   CheckArguments(arguments);
   constexpr int kRounds = 3;            // of a trial
-  constexpr double kSearchShare = 0.8;  // of the time; the rest compares the best once more
+  constexpr double kSearchShare = 0.8;  // of the time; the rest measures the best again
+  constexpr double kFaster = 0.99;      // the ratio from which on the best is kept
   const Stopwatch watch;
   PinToCurrentCpu();
-  constexpr double kFaster = 0.99;  // what the best takes of the first one's time, at most
   const CostProfile first = FirstProfile(arguments);
   // What cannot be written is known before the search, and an interrupted search leaves a profile.
   if (!arguments.output.empty()) WriteFile(arguments.output, CostProfileText(first));

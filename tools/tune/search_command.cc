@@ -9,7 +9,7 @@
 
 #include "codegen/link/target_machine.h"
 #include "tools/measure/measuring_thread.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/interleaved_times.h"
 #include "tools/tune/plain_matmul.h"
@@ -56,12 +56,6 @@ class TileJudge {
   const std::unique_ptr<PlainMatmul> own_;
   std::vector<std::unique_ptr<PlainOperands>> operands_;
 };
-
-double GeometricMean(const std::vector<double>& values) {
-  double logarithms = 0;
-  for (const double value : values) logarithms += std::log(value);
-  return std::exp(logarithms / static_cast<double>(values.size()));
-}
 
 // The result of one search.
 struct Found {

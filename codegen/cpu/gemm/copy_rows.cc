@@ -111,7 +111,7 @@ class RowCopier {
           Value* at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(k, I64(step)), last_step);
           square.push_back(LoadRows(row, at));
         }
-        TransposeRegisters(b_, square);
+        TransposeSquare(b_, square);
         for (int r = 0; r < size_; ++r) Store(square[r], b_.CreateAdd(row, I64(r)), k);
       });
     });

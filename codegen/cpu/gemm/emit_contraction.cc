@@ -199,12 +199,12 @@ class ContractionEmitter {
       depth_blocks_ ? for_depths(row_vectors) : row_vectors(I64(0));
     } else if (!depth_blocks_) {
       EmitLhsPart(I64(0));
-      EmitPackedPart(I64(0));
+      EmitKeptRows(I64(0));
       for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
     } else if (KeepsAllSums()) {
       for_depths([&](Value* k) {
         EmitLhsPart(k);
-        EmitPackedPart(k);
+        EmitKeptRows(k);
         for_groups([&](Value* group) { EmitRowTiles(group, k); });
       });
     } else {
@@ -221,7 +221,8 @@ class ContractionEmitter {
   // Prepares what the task reads of the lhs in the part of K from `k` on.
   void EmitLhsPart(Value* k) { lhs_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
 
-  void EmitPackedPart(Value* k) {
+  // Packs or copies the task's rows, in versions that do.
+  void EmitKeptRows(Value* k) {
     if (tile_.packs_rows()) lhs_->EmitPackedPart(rows_, task_.first_tile, task_.last_tile, k, EmitDepth(k));
     if (tile_.copies_rows) lhs_->EmitCopiedPart(task_.first, task_.count, k, EmitDepth(k));
   }

@@ -46,7 +46,7 @@ bool IsSeparable(const KernelPlan& plan, const Contraction& c, ExprId id) {
   }
 }
 
-// How an index grows from each step of a word of `steps` to the next; nullopt: not evenly.
+// The slope of an index along K within words of `steps` steps; nullopt: it is not affine there.
 std::optional<int64_t> SlopeInWords(const KernelPlan& plan, int k, int steps, ExprId id) {
   if (!DependsOn(plan, id, k)) return 0;
   const Expr& e = plan.exprs[id];
@@ -66,6 +66,8 @@ std::optional<int64_t> SlopeInWords(const KernelPlan& plan, int k, int steps, Ex
   return e.kind == ExprKind::kIndexMod ? 1 : 0;
 }
 
+constexpr int kMostContiguousSteps = 16;  // bytes of a register that copies rows
+
 int ContiguousSteps(const KernelPlan& plan, const Contraction& c) {
   const auto are_contiguous = [&](int steps) {
     for (size_t d = 0; d < c.lhs.args.size(); ++d) {
@@ -73,7 +75,7 @@ int ContiguousSteps(const KernelPlan& plan, const Contraction& c) {
     }
     return true;
   };
-  for (const int steps : {16, 8, 4}) {
+  for (int steps = kMostContiguousSteps; steps >= 4; steps /= 2) {
     if (are_contiguous(steps)) return steps;
   }
   return 1;
@@ -126,7 +128,7 @@ absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
   if (form.tables) {
     form.contiguous_steps = ContiguousSteps(plan, c);
   } else if (form.depth.IsUnitInLastDim()) {
-    form.contiguous_steps = 16;
+    form.contiguous_steps = kMostContiguousSteps;
   }
   form.unit_depth_stride = form.tables ? word > 1 && form.contiguous_steps >= word : form.depth.IsUnitInLastDim();
   const bool separable =
@@ -173,8 +175,9 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
   }
   if (!form_.tables) return;
   // Packing reads whole vectors of offsets.
-  if (!schedule.tile.rows_in_lanes && !schedule.tile.copies_rows)
+  if (!schedule.tile.rows_in_lanes && !schedule.tile.copies_rows) {
     row_table_ = Table(schedule.tile.task_rows + kPanelColumns - 1, "row.offsets");
+  }
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
@@ -326,7 +329,7 @@ void LhsOperand::EmitDepthTable(Value* count, Value* k) {
   });
 }
 
-// Bytes that are only copied, or replaced by others, take as many lanes as a vector holds.
+// Fills that copy bytes, or choose among them, have 32 lanes: as many as the space behind the buffer allows.
 int LhsOperand::FillLanes() const {
   const Statement& fill = plan_.stages[c_.fill].statements[0];
   const auto is_bytes = [&](const auto& self, ExprId id) -> bool {

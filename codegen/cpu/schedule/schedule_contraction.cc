@@ -139,12 +139,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
     tile.copies_rows = copies != gemm::RowCopies::kNone;
     tile.split_words = copies == gemm::RowCopies::kSplitWords;
   }
-  // Bytes that are widened in a chain are masked: where the mask finds no register beside the sums, the panels, a
-  // factor and a product, it takes that of a row.
-  const bool masks_bytes =
-      in_chain && plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
+  // Where bytes are widened, the fullest tile has no register for the mask of a chain's factors, and in split rows LLVM
+  // keeps some of its sums on the stack: tiles have a row less.
+  const bool widens_bytes =
+      plan.buffers[c.rhs.ref].dtype == DType::kI8 && traits.integer_matmuls == IntegerMatmuls::kPairs;
   const bool full = (tile.rows + 1) * tile.panels * pieces + 3 > traits.vector_registers;
-  if (masks_bytes && full && tile.rows > 1) --tile.rows;
+  if (widens_bytes && full && tile.rows > 1) --tile.rows;
   tile.squares =
       one_panel && schedule.lane_axis == c.n && lhs.ok() && gemm::TakesSquares(plan, c, *lhs, schedule.lanes);
   if (tile.squares) {

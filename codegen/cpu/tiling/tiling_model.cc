@@ -136,7 +136,8 @@ std::vector<MatmulTiling> WorthwhileTilings(const std::vector<MatmulTiling>& fam
   std::vector<Candidate> kept;
   const auto wins = [&](const Candidate& candidate) {
     constexpr float kWorthwhile = 0.95f;
-    constexpr float kMeasured = TileCost::kUnknown / 1e3f;  // a thread's share of a tile that is unknown is above it
+    // Times from here on contain a tile of unknown cost, of which a thread may do a part.
+    constexpr float kMeasured = TileCost::kUnknown / 1e3f;
     std::vector<float> least = rule;
     for (const Candidate& other : kept) {
       if (&other == &candidate) continue;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/emulator/fake_driver_in_use.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 

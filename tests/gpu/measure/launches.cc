@@ -10,7 +10,7 @@
 #include "tests/support/sample_device_program.h"
 #include "tests/support/sample_ptx.h"
 #include "tools/measure/measuring_thread.h"
-#include "tools/measure/median.h"
+#include "tools/measure/averages.h"
 
 namespace tailor::bench {
 namespace {

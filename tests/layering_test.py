@@ -1,6 +1,7 @@
 """The rooms of the source tree: what each may include, that they have no cycle, and that contracts are plain data."""
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
 
@@ -240,6 +241,12 @@ class Layering(unittest.TestCase):
         for path in files():
             if path.startswith(("exec/", "serialization/")):
                 self.assertNotIn("OpKind", (ROOT / path).read_text(), path)
+
+    @unittest.skipUnless((ROOT / ".git").exists(), "a source archive, without git")
+    def test_links_lead_into_the_tree(self):
+        for path in subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n"):
+            link = ROOT / path
+            self.assertTrue(not link.is_symlink() or (link.exists() and link.resolve().is_relative_to(ROOT)), path)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #include "codegen/lower/share_kernels.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/contraction.h"
+#include "codegen/plan/plan_queries.h"
 
 namespace tailor::lower {
 namespace {
@@ -26,12 +29,13 @@ DimExpr UnknownValue(size_t slot) {
 
 // A constant that may become a slot: an axis' dim size, the buffer dims that the axis indexes and that have its size,
 // and the constant in expressions if it is no other axis' size; or, without an axis, buffer dims of equal size that no
-// such axis indexes.
+// such axis indexes; or a literal, whose bits are `value`.
 struct Parameter {
   int axis = -1;
-  int64_t size = 0;
+  int64_t value = 0;
   std::vector<std::pair<int, int>> dims;  // buffer, dim
   ExprId constant = -1;
+  bool is_literal = false;
 };
 
 class Parameters {
@@ -62,10 +66,10 @@ class Parameters {
     std::vector<Parameter> found;
     for (size_t axis = 0; axis < possible_.size(); ++axis) {
       if (!possible_[axis] || IsTransposed(static_cast<int>(axis))) continue;
-      Parameter parameter{.axis = static_cast<int>(axis), .size = plan_.axes[axis].dim_size.constant};
+      Parameter parameter{.axis = static_cast<int>(axis), .value = plan_.axes[axis].dim_size.constant};
       for (const auto& dim : dims_[axis]) {
         const DimSize& size = plan_.buffers[dim.first].dims[dim.second];
-        if (size.is_constant() && size.constant == parameter.size) parameter.dims.push_back(dim);
+        if (size.is_constant() && size.constant == parameter.value) parameter.dims.push_back(dim);
       }
       found.push_back(std::move(parameter));
     }
@@ -107,7 +111,7 @@ class Parameters {
     for (ExprId id = 0; id < static_cast<ExprId>(plan_.exprs.size()); ++id) {
       const Expr& e = plan_.exprs[id];
       if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant() || divisors.contains(id)) continue;
-      const auto equal = [&](const Parameter& parameter) { return parameter.size == e.dim_size.constant; };
+      const auto equal = [&](const Parameter& parameter) { return parameter.value == e.dim_size.constant; };
       const auto parameter = std::find_if(found.begin(), found.end(), equal);
       if (parameter != found.end() && std::count_if(found.begin(), found.end(), equal) == 1) parameter->constant = id;
     }
@@ -122,9 +126,9 @@ class Parameters {
       for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
         if (!dims[d].is_constant() || dims[d].constant < kLeast || taken.contains({buffer, d})) continue;
         if (SetsStrides(buffer, d)) continue;
-        const auto equal = [&](const Parameter& parameter) { return parameter.size == dims[d].constant; };
+        const auto equal = [&](const Parameter& parameter) { return parameter.value == dims[d].constant; };
         auto parameter = std::find_if(found.begin() + of_axes, found.end(), equal);
-        if (parameter == found.end()) parameter = found.insert(found.end(), {.size = dims[d].constant});
+        if (parameter == found.end()) parameter = found.insert(found.end(), {.value = dims[d].constant});
         parameter->dims.emplace_back(buffer, d);
       }
     }
@@ -184,11 +188,46 @@ int64_t RhsBytes(const KernelPlan& plan, const Contraction& matmul) {
 
 // Schedules of matmuls with a large rhs use its sizes. The panels of a Winograd convolution have a layout that depends
 // on the number of channels.
-bool MayHaveSlots(const KernelPlan& plan) {
+bool MayHaveSizeSlots(const KernelPlan& plan) {
   if (!plan.IsContraction()) return std::holds_alternative<LoopForm>(plan.form);
   const Contraction matmul = ContractionOf(plan);
   return RhsBytes(plan, matmul) < kLargeRhsBytes &&
          plan.buffers[matmul.rhs.ref].layout != ConstantLayout::kWinogradPanels16;
+}
+
+// Whether emitters treat operand `i` of `user`, a literal, as any other number. They multiply by the inverses of powers
+// of two, and recognise zero points, which are added to rounded numbers (RequantizedOf in codegen/plan/idioms).
+bool IsAnyNumber(const KernelPlan& plan, const Expr& user, size_t i) {
+  if (user.kind != ExprKind::kOp || user.args.size() != 2) return false;
+  if (user.op == OpKind::kMul || user.op == OpKind::kSub) return true;
+  if (user.op == OpKind::kAdd) {
+    const Expr& other = plan.exprs[user.args[1 - i]];
+    return other.kind != ExprKind::kOp || other.op != OpKind::kRound;
+  }
+  int exponent;
+  const float number = std::bit_cast<float>(static_cast<uint32_t>(plan.exprs[user.args[i]].bits));
+  return user.op == OpKind::kDiv && i == 1 && std::fabs(std::frexp(number, &exponent)) != 0.5f;
+}
+
+// Literals such as the scales of quantized layers.
+void AddLiterals(const KernelPlan& plan, std::vector<Parameter>& found) {
+  const std::vector<ExprId> reachable = ReachableExprs(plan);
+  std::set<ExprId> used, excluded;
+  for (ExprId id : reachable) {
+    const Expr& e = plan.exprs[id];
+    for (size_t i = 0; i < e.args.size(); ++i) {
+      const Expr& literal = plan.exprs[e.args[i]];
+      if (literal.kind != ExprKind::kLiteral || literal.dtype != DType::kF32) continue;
+      (IsAnyNumber(plan, e, i) ? used : excluded).insert(e.args[i]);
+    }
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& statement : stage.statements) excluded.insert(statement.value);
+  }
+  for (ExprId id : reachable) {
+    if (!used.contains(id) || excluded.contains(id)) continue;
+    found.push_back({.value = static_cast<int64_t>(plan.exprs[id].bits), .constant = id, .is_literal = true});
+  }
 }
 
 // On which side of the schedules' thresholds the sizes are.
@@ -199,16 +238,16 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
   const bool few_columns = matmul && MaxOf(plan, plan.axes[matmul->n].dim_size) <= kMostRowVectorColumns;
   for (const Parameter& parameter : parameters) {
     if (matmul && parameter.axis == matmul->k) {
-      const bool several_blocks = parameter.size > kDepthBytes / SizeOf(matmul->accumulate);
-      absl::StrAppend(&classes, parameter.size <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
-      if (few_columns && parameter.size <= kTransposedDepth) classes += "transposed ";
-      if (parameter.size >= kLeastPackedDepth) classes += "packed ";
+      const bool several_blocks = parameter.value > kDepthBytes / SizeOf(matmul->accumulate);
+      absl::StrAppend(&classes, parameter.value <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
+      if (few_columns && parameter.value <= kTransposedDepth) classes += "transposed ";
+      if (parameter.value >= kLeastPackedDepth) classes += "packed ";
     } else if (few_columns && parameter.axis == matmul->n) {
-      absl::StrAppend(&classes, parameter.size, " ");
+      absl::StrAppend(&classes, parameter.value, " ");
     } else if (parameter.axis >= 0) {
-      if (matmul && parameter.axis == matmul->n && parameter.size >= kLeastPackedColumns)
-        classes += parameter.size >= kLeastGatheredColumns ? "gathered " : "packed ";
-      absl::StrAppend(&classes, parameter.size % kLeast == 0 ? "whole " : "any ");
+      if (matmul && parameter.axis == matmul->n && parameter.value >= kLeastPackedColumns)
+        classes += parameter.value >= kLeastGatheredColumns ? "gathered " : "packed ";
+      absl::StrAppend(&classes, parameter.value % kLeast == 0 ? "whole " : "any ");
     }
   }
   if (matmul) classes += RhsBytes(plan, *matmul) < kSmallRhsBytes ? "small" : "large";
@@ -230,7 +269,8 @@ void ShareKernels(LoweredProgram& program) {
   std::vector<std::string> keys;
   for (int i = 0; i < static_cast<int>(program.kernels.size()); ++i) {
     const KernelPlan& plan = program.kernels[i];
-    parameters.push_back(MayHaveSlots(plan) ? Parameters(plan).Found() : std::vector<Parameter>());
+    parameters.push_back(MayHaveSizeSlots(plan) ? Parameters(plan).Found() : std::vector<Parameter>());
+    AddLiterals(plan, parameters.back());
     keys.push_back(KeyOf(plan, parameters.back()));
     groups[keys.back()].push_back(i);
   }
@@ -244,13 +284,13 @@ void ShareKernels(LoweredProgram& program) {
     for (size_t p = 0; p < facts.size(); ++p) {
       DimSlot slot{.divisor = 0, .max = 0};
       for (int member : group) {
-        const int64_t size = parameters[member][p].size;
-        slot.divisor = std::gcd(slot.divisor, size);
-        slot.max = std::max(slot.max, size);
+        const int64_t value = parameters[member][p].value;
+        slot.divisor = std::gcd(slot.divisor, value);
+        slot.max = std::max(slot.max, value);
       }
-      if (slot.divisor == slot.max) continue;  // all sizes are equal
-      facts[p] = slot;
-      for (int member : group) values[member].push_back(parameters[member][p].size);
+      if (slot.divisor == slot.max) continue;  // all values are equal
+      facts[p] = parameters[i][p].is_literal ? DimSlot() : slot;
+      for (int member : group) values[member].push_back(parameters[member][p].value);
     }
     for (int member : group) number[member] = static_cast<int>(kernels.size());
     kernels.push_back(WithSlots(std::move(program.kernels[i]), parameters[i], facts));

@@ -1,5 +1,6 @@
-// Kernels that differ only in constant dim sizes become one kernel. The layers of a network have few forms, but many
-// numbers of channels; compiling takes a time in proportion to the number of kernels.
+// Kernels that differ only in constant dim sizes and in literals become one kernel. The layers of a network have few
+// forms, but many numbers of channels, and, if quantized, each its own scales; compiling takes a time in proportion to
+// the number of kernels.
 #ifndef TAILOR_CODEGEN_LOWER_SHARE_KERNELS_H_
 #define TAILOR_CODEGEN_LOWER_SHARE_KERNELS_H_
 
@@ -15,6 +16,9 @@ namespace tailor::lower {
 // Kernels that schedules would treat in other ways stay apart: sizes along vectors are all multiples of 16 or none is,
 // K is about as long, and matmuls with large weights keep their sizes. So do loops that transpose: there the size is
 // the stride of vectors.
+//
+// Literals of f32 become parameters of any kernel that is no chain, where they only add, subtract, multiply or divide.
+// Divisors that are powers of two stay: a product with the inverse costs less.
 void ShareKernels(LoweredProgram& program);
 
 }  // namespace tailor::lower

@@ -187,9 +187,11 @@ DimSize KernelPlan::AddDim(const DimSlot& slot) {
 }
 
 void KernelPlan::ReplaceConstant(ExprId id, int32_t slot) {
-  interned_.erase(KeyOf(exprs[id]));
-  exprs[id].dim_size = {.slot = slot};
-  interned_.emplace(KeyOf(exprs[id]), id);
+  Expr& e = exprs[id];
+  interned_.erase(KeyOf(e));
+  e.dim_size = {.slot = slot};
+  if (e.kind == ExprKind::kLiteral) e.kind = ExprKind::kParameter, e.bits = 0;
+  interned_.emplace(KeyOf(e), id);
 }
 
 DType ImpliedType(const KernelPlan& plan, const Expr& op) {

@@ -68,11 +68,12 @@ struct Buffer {
 };
 
 enum class ExprKind : uint8_t {
-  kLiteral,   // `bits` as `dtype`
-  kAxis,      // i64: the value of axis `ref`
-  kDimSize,   // i64: `dim_size`
-  kIndexAdd,  // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
-  kIndexSub,  //   that kIndexSub may be negative under a predicate that masks its use
+  kLiteral,    // `bits` as `dtype`
+  kAxis,       // i64: the value of axis `ref`
+  kDimSize,    // i64: `dim_size`
+  kParameter,  // f32: has the low 32 bits of dim slot `dim_size`, a number that each launch passes
+  kIndexAdd,   // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
+  kIndexSub,   //   that kIndexSub may be negative under a predicate that masks its use
   kIndexMul,
   kIndexFloorDiv,
   kIndexMod,
@@ -175,7 +176,7 @@ struct KernelPlan {
   // dims.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   DimSize AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
-  // Makes the constant kDimSize `id` the value of `slot`, which no other expression is.
+  // Makes the constant kDimSize or the literal `id` the value of `slot`, which no other expression is.
   void ReplaceConstant(ExprId id, int32_t slot);
 
   std::string ExprText(ExprId id) const;

@@ -53,7 +53,8 @@ class TextWriter {
     if (!names_[id].empty()) return names_[id];
     const Expr& e = plan_.exprs[id];
     std::string text = Describe(e);
-    const bool trivial = e.kind == ExprKind::kLiteral || e.kind == ExprKind::kAxis || e.kind == ExprKind::kDimSize;
+    const bool trivial = e.kind == ExprKind::kLiteral || e.kind == ExprKind::kAxis || e.kind == ExprKind::kDimSize ||
+                         e.kind == ExprKind::kParameter;
     if (uses_[id] < 2 || trivial) return text;
     names_[id] = absl::StrCat("e", next_name_++);
     absl::StrAppend(&out_, "    ", names_[id], " = ", text, "\n");
@@ -97,6 +98,8 @@ class TextWriter {
         return absl::StrCat("a", e.ref);
       case ExprKind::kDimSize:
         return DimSizeText(e.dim_size);
+      case ExprKind::kParameter:
+        return absl::StrCat("param(", DimSizeText(e.dim_size), ")");
       case ExprKind::kIndexAdd:
         return Infix(e, " + ");
       case ExprKind::kIndexSub:

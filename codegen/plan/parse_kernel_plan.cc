@@ -343,11 +343,12 @@ class PlanParser {
     return absl::OkStatus();
   }
 
-  // A literal of a dtype other than f32, a gather or broadcast index, or an op.
+  // A literal of a dtype other than f32, a gather or broadcast index, a parameter, or an op.
   absl::StatusOr<ExprId> ParseCall() {
     const absl::string_view word = reader_.TakeWord();
     if (reader_.TakeIf(":0x")) return ParseLiteral(word);
     if (word == "bcast" || word == "gather") return ParseIndex(word == "bcast");
+    if (word == "param") return ParseParameter();
     const OpInfo* op = FindOp(word);
     if (op == nullptr) return reader_.Error(absl::StrCat("no op is '", word, "'"));
     Expr e{.kind = ExprKind::kOp, .op = op->kind};
@@ -367,6 +368,14 @@ class PlanParser {
     if (!IsValid(literal.dtype)) return reader_.Error(absl::StrCat("no dtype is '", type, "'"));
     if (!absl::SimpleHexAtoi(reader_.TakeWord(), &literal.bits)) return reader_.Error("expected hexadecimal digits");
     return Raw(std::move(literal));
+  }
+
+  absl::StatusOr<ExprId> ParseParameter() {
+    Expr parameter{.kind = ExprKind::kParameter, .dtype = DType::kF32};
+    TAILOR_RETURN_IF_ERROR(reader_.Expect("("));
+    TAILOR_ASSIGN_OR_RETURN(parameter.dim_size, ParseDimSize());
+    TAILOR_RETURN_IF_ERROR(reader_.Expect(")"));
+    return Raw(std::move(parameter));
   }
 
   absl::StatusOr<ExprId> ParseIndex(bool broadcast) {

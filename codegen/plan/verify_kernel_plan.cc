@@ -134,8 +134,8 @@ class PlanVerifier {
   // Whether the fields that `e`'s kind does not use are empty.
   static bool IsTidy(const Expr& e) {
     const bool has_ref = e.kind == ExprKind::kAxis || e.kind == ExprKind::kGatherIndex || e.kind == ExprKind::kLoad;
-    const bool has_dim_size =
-        e.kind == ExprKind::kDimSize || e.kind == ExprKind::kBcastIndex || e.kind == ExprKind::kGatherIndex;
+    const bool has_dim_size = e.kind == ExprKind::kDimSize || e.kind == ExprKind::kParameter ||
+                              e.kind == ExprKind::kBcastIndex || e.kind == ExprKind::kGatherIndex;
     const bool has_predicate = e.kind == ExprKind::kLoad || e.kind == ExprKind::kGatherIndex;
     return (has_ref || e.ref == -1) && (has_dim_size || e.dim_size == DimSize{}) &&
            (has_predicate || e.predicate == -1) && (e.kind == ExprKind::kLiteral || e.bits == 0) &&
@@ -147,6 +147,7 @@ class PlanVerifier {
       case ExprKind::kLiteral:
       case ExprKind::kAxis:
       case ExprKind::kDimSize:
+      case ExprKind::kParameter:
         return 0;
       case ExprKind::kBcastIndex:
       case ExprKind::kGatherIndex:
@@ -200,6 +201,9 @@ class PlanVerifier {
       case ExprKind::kAxis:
       case ExprKind::kDimSize:
         return e.dtype == DType::kI64 ? absl::OkStatus() : Wrong(name, "indices are i64");
+      case ExprKind::kParameter:
+        if (e.dim_size.is_constant()) return Wrong(name, "parameters are dim slots");
+        return e.dtype == DType::kF32 ? absl::OkStatus() : Wrong(name, "parameters are f32");
       case ExprKind::kGatherIndex:
         if (e.ref < 0 || e.ref >= plan_.fault_count) return Wrong(name, "there is no such fault");
         if (e.dtype != DType::kI64 || (operand(0) != DType::kI32 && operand(0) != DType::kI64)) {

@@ -232,6 +232,10 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     }
     case ExprKind::kDimSize:
       return frame_.DimSizeValue(b_, e.dim_size);
+    case ExprKind::kParameter: {
+      llvm::Value* bits = b_.CreateTrunc(frame_.DimSizeValue(b_, e.dim_size), b_.getInt32Ty());
+      return b_.CreateBitCast(bits, b_.getFloatTy(), "parameter");
+    }
     case ExprKind::kBcastIndex: {
       llvm::Value* index = Emit(e.args[0]);
       if (no_broadcast_) return index;

@@ -1,4 +1,4 @@
-// Layers that differ in their numbers of channels, whose kernels are one each (codegen/lower/share_kernels.h), held
+// Layers that differ in their numbers of channels and in their scales, whose kernels are one each (codegen/lower/share_kernels.h), held
 // against the reference.
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace tailor {
 namespace {
 
-// A pointwise convolution from C to D channels, a depthwise one, a squeeze with its excitation, and a sum over
-// channels.
+// A pointwise convolution from C to D channels, a depthwise one, a squeeze with its excitation, and scales of the
+// layer.
 constexpr char kLayer[] = R"(
   %w# = constant @w# : T[C, D]
   %b# = constant @b# : T[D, 1, 1]
@@ -31,7 +31,10 @@ constexpr char kLayer[] = R"(
   %s# = reduce_sum %m# {axes = [4, 5]}
   %q# = reduce_max %s# {axes = [2, 3], keep_dims = 1}
   %e# = mul %s#, %q#
-  %x# = sub %e#, %s#
+  %c# = constant 1.7# : T[]
+  %g# = div %e#, %c#
+  %h# = mul %s#, %c#
+  %x# = sub %g#, %h#
 )";
 
 std::string Layers(const std::string& dtype, const std::vector<int>& channels) {

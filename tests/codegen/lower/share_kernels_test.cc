@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/lower/lower_graph.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
@@ -85,6 +86,45 @@ TEST(ShareKernels, WhatSchedulesTreatInOtherWaysStaysApart) {
   EXPECT_EQ(Matmuls(Program(Layers({24, 12, 24}))), 2);      // less than a vector
   EXPECT_EQ(Matmuls(Program(Layers({80, 17, 80, 20}))), 3);  // few columns, whose number has to be known
   EXPECT_EQ(Matmuls(Program(Layers({512, 1024, 512, 1024}))), 2);  // large weights; the first and the last are equal
+}
+
+// Two kernels over vectors, each the operations `body` on %x with literals %c and %d, which are different for each.
+LoweredProgram TwoOf(const std::string& body, const std::vector<std::string>& literals) {
+  std::string text = "graph @two(%x0: f32[N], %x1: f32[M]) {\n";
+  for (int i : {0, 1}) {
+    absl::StrAppend(&text, "  %c", i, " = constant ", literals[2 * i], " : f32[]\n  %d", i, " = constant ",
+                    literals[2 * i + 1], " : f32[]\n", absl::StrReplaceAll(body, {{"#", absl::StrCat(i)}}));
+  }
+  return Program(text + "  return \"y\" = %y0, \"z\" = %y1\n}\n");
+}
+
+TEST(ShareKernels, LiteralsOfArithmeticAreParameters) {
+  const LoweredProgram program = TwoOf("  %s# = div %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "7", "11"});
+  ASSERT_EQ(program.kernels.size(), 1u);
+  EXPECT_EQ("\n" + program.kernels[0].Text(), R"(
+kernel axes [a0: d0 parallel]
+  in b0: f32[d0]
+  out b1: f32[d0]
+  stage over []
+    b1[a0] = mul(div(b0[a0], param(d1)), param(d2))
+)");
+  // 3, 5, 7 and 11 as the bits of f32.
+  EXPECT_THAT(Launches(program), ElementsAre("0(? 1077936128 1084227584)", "0(? 1088421888 1093664768)"));
+}
+
+TEST(ShareKernels, EqualLiteralsStayLiterals) {
+  const LoweredProgram program = TwoOf("  %s# = add %x#, %c#\n  %y# = mul %s#, %d#\n", {"-3", "5", "-3", "6"});
+  EXPECT_THAT(Launches(program), ElementsAre("0(? 1084227584)", "0(? 1086324736)"));
+}
+
+TEST(ShareKernels, LiteralsThatEmittersRecogniseStayApart) {
+  const auto kernels = [](const std::string& body, const std::vector<std::string>& literals) {
+    return TwoOf(body, literals).kernels.size();
+  };
+  EXPECT_EQ(kernels("  %s# = div %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);  // the inverse of 4
+  EXPECT_EQ(kernels("  %s# = max %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
+  EXPECT_EQ(kernels("  %r# = round %x#\n  %s# = add %r#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
+  EXPECT_EQ(kernels("  %s# = mul %x#, %c#\n  %y# = max %s#, %c#\n", {"3", "5", "7", "5"}), 2u);
 }
 
 // With 300 as a slot, the second kernel has the text of the first.

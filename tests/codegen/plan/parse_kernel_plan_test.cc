@@ -114,7 +114,7 @@ TEST(ParseKernelPlan, ReadsWhatItsTextSays) {
   faults: 2
   stage over [a1, a2]
     e0 = (0 < (a0 - 1))
-    b3[] = reduce add over [a1] in f32 mul(b0[a0, a1] if e0, 2f40000000)
+    b3[] = reduce add over [a1] in f32 mul(mul(b0[a0, a1] if e0, 2f40000000), param(d3))
     b3[] = exclusive scan max over [a2] in f32 select(e0, -inffff800000, 1e-05f3727c5ac)
   stage over [a1]
     b2[a0, a1] = cast<f16>(add<f32>(b3[], b0[gather(b1[((a0 * 3) % d1)], d0, fault 1) if (a1 < 5), bcast(a1, d2)]))
@@ -126,7 +126,7 @@ TEST(ParseKernelPlan, ReadsWhatItsTextSays) {
   expected.replace(expected.find("add<f32>"), 8, "add");
   EXPECT_EQ(plan->Text(), expected);
   EXPECT_EQ(plan->fault_count, 2);
-  EXPECT_EQ(plan->dims.size(), 3u);
+  EXPECT_EQ(plan->dims.size(), 4u);
   EXPECT_EQ(plan->dims[0].divisor, 8);
   EXPECT_EQ(plan->axes[2].role, AxisRole::kOrdered);
 }

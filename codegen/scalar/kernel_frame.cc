@@ -57,9 +57,11 @@ KernelFrame FrameOf(const KernelPlan& plan, const KernelSignature& signature,
 }
 
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                               const KernelSignature& signature, llvm::StringRef name) {
+                               const KernelSignature& signature, llvm::StringRef name, llvm::Type* more) {
   llvm::Type* i64 = b.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), i64, i64, i64}, false);
+  llvm::SmallVector<llvm::Type*> parameters = {b.getPtrTy(), i64, i64, i64};
+  if (more != nullptr) parameters.push_back(more);
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   constexpr const char* kNames[] = {"args", "begin", "end", "worker"};
   for (int i = 0; i < 4; ++i) function->getArg(i)->setName(kNames[i]);

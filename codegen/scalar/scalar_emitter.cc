@@ -48,6 +48,7 @@ void ScalarEmitter::Forget() {
 
 void ScalarEmitter::SetAxis(int axis, llvm::Value* index) {
   axes_[axis] = index;
+  sources_.clear();
   Forget();
 }
 
@@ -125,7 +126,7 @@ llvm::Value* ScalarEmitter::EmitLanes(ExprId id) { return ToLanes(Emit(id)); }
 llvm::Value* ScalarEmitter::Emit(ExprId id) {
   if (auto it = memo_.find(id); it != memo_.end()) return it->second;
   if (auto it = indices_.find(id); it != indices_.end()) return it->second;
-  llvm::Value* value = EmitUncached(plan_.exprs[id]);
+  llvm::Value* value = EmitUncached(id);
   memo_[id] = value;
   return value;
 }
@@ -222,7 +223,8 @@ llvm::Value* ScalarEmitter::EmitRequantized(const Requantized& r) {
   return b_.CreateFAdd(known, number(r.zero == 0 ? 0 : -static_cast<double>(r.zero)), "requantized");
 }
 
-llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
+llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
+  const Expr& e = plan_.exprs[id];
   switch (e.kind) {
     case ExprKind::kLiteral:
       return EmitLiteral(b_, e.dtype, e.bits, 1);
@@ -249,6 +251,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
       if (IsPaddedByZero(e)) return Emit(e.args[1]);
+      if (const auto source = sources_.find(id); source != sources_.end()) return EmitFromSource(source->second);
       if (ChoosesSource(e)) return EmitChosenSource(e);
       std::vector<llvm::Value*> args;
       bool vector = false;
@@ -264,60 +267,16 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
   }
 }
 
-int ScalarEmitter::MaskedLoads(ExprId id) const {
-  if (auto it = masked_loads_.find(id); it != masked_loads_.end()) return it->second;
-  const Expr& e = plan_.exprs[id];
-  int count = e.kind == ExprKind::kLoad && e.predicate >= 0 ? 1 : 0;
-  for (ExprId arg : e.args) count = std::min(count + MaskedLoads(arg), kMostMaskedLoads);
-  masked_loads_[id] = count;
-  return count;
-}
-
-bool ScalarEmitter::ChoosesSource(const Expr& e) const {
-  if (e.op != OpKind::kSelect || uniform_predicates_hold_) return false;
-  // By place, not by data: what the arms share is emitted in both, and an index that no lane wants is not checked.
-  if (plan_.exprs[e.args[0]].kind != ExprKind::kIndexLess) return false;
-  const int first = MaskedLoads(e.args[1]), second = MaskedLoads(e.args[2]);
-  if (first == 0 || second == 0) return false;
-  return !VariesByLane(e.args[0]) || first + second > 2;  // two masked loads cost less than two branches
-}
-
-llvm::Value* ScalarEmitter::EmitChosenSource(const Expr& e) {
-  const ExprId choice = e.args[0], first = e.args[1], second = e.args[2];
-  llvm::Value* condition = Emit(choice);
-  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return Emit(known->isOne() ? first : second);
-  const bool vector = VariesByLane(choice) || VariesByLane(first) || VariesByLane(second);
-  // What is emitted in an arm does not dominate later code. `known`: the condition there, or null if lanes differ.
-  const auto arm = [&](ExprId id, llvm::Value* known) {
-    const auto memo = memo_, first_memo = first_memo_;
-    if (known != nullptr) memo_[choice] = known;
-    llvm::Value* value = vector ? EmitLanes(id) : Emit(id);
-    memo_ = memo;
-    first_memo_ = first_memo;
-    return value;
-  };
-  if (!VariesByLane(choice)) {
-    return EmitChoice(
-        b_, condition, "source", [&] { return arm(first, b_.getTrue()); }, [&] { return arm(second, b_.getFalse()); });
-  }
-  const auto if_any = [&](llvm::Value* lanes, ExprId id) {
-    if (mask_ != nullptr) lanes = b_.CreateAnd(lanes, mask_, "source.lanes");
-    llvm::Value* value = nullptr;
-    return EmitChoice(
-        b_, b_.CreateOrReduce(lanes), "source", [&] { return value = arm(id, nullptr); },
-        [&] { return llvm::Constant::getNullValue(value->getType()); });
-  };
-  llvm::Value* of_first = if_any(condition, first);
-  llvm::Value* of_second = if_any(b_.CreateNot(condition), second);
-  return b_.CreateSelect(condition, of_first, of_second, "chosen");
-}
-
 // ---- Memory --------------------------------------------------------------------------------------
 
-ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
+std::optional<int64_t> ScalarEmitter::LaneStep(const Buffer& buffer, const std::vector<ExprId>& indices) const {
   std::vector<std::optional<int64_t>> steps;
   for (ExprId index : indices) steps.push_back(LaneCoefficient(index));
-  const std::optional<int64_t> step = ConstantStride(steps, buffer.dims);
+  return ConstantStride(steps, buffer.dims);
+}
+
+ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
+  const std::optional<int64_t> step = LaneStep(buffer, indices);
   constexpr int64_t kMostStep = 4;  // limit for EmitSteppedLoad
   const bool scattered = !step || *step < -1 || *step > kMostStep;
   llvm::Value* offset = b_.getInt64(0);

@@ -39,9 +39,9 @@ struct KernelFrame {
 KernelFrame FrameOf(const KernelPlan& plan, const KernelSignature& signature,
                     llvm::function_ref<llvm::Value*(const KernelParameter&)> value);
 // Declares the KernelFn `void @name(ptr args, i64 begin, i64 end, i64 worker)` in `module`, opens its entry block and
-// loads its argument block. Leaves `b` at the end of the entry block.
+// loads its argument block. Leaves `b` at the end of the entry block. `more`: the type of a further parameter, or null.
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                               const KernelSignature& signature, llvm::StringRef name);
+                               const KernelSignature& signature, llvm::StringRef name, llvm::Type* more = nullptr);
 // Divides the memory at `scratch` (any address space) among the row buffers of `rows` rows, each 64-byte aligned.
 // Returns its end.
 llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,
@@ -70,6 +70,12 @@ class ScalarEmitter {
   void AssumeNoBroadcast() { no_broadcast_ = true; }
   // Assumes that those conjuncts of predicates hold that are the same in all lanes, where lanes are contiguous.
   void AssumeUniformPredicates(bool hold) { uniform_predicates_hold_ = hold; }
+
+  // Emits, for each select among contiguous inputs by their place (concat) in which the `lanes` lanes along `axis`
+  // agree, the choice of its input. Later loads along `axis` start from there, until another axis is set. Sets `axis`.
+  void ChooseSources(int axis, int lanes);
+  // The same choices as those of `other`, whose axes have the same values.
+  void ChooseSourcesAs(const ScalarEmitter& other) { sources_ = other.sources_; }
 
   // The stride in elements of an affine access of `buffer`, i64. `map` is of this emitter's plan.
   llvm::Value* EmitStride(const AccessMap& map, int buffer, const char* name);
@@ -122,6 +128,22 @@ class ScalarEmitter {
   bool ChoosesSource(const Expr& e) const;
   // Such a select: reads a source only if a lane wants it.
   llvm::Value* EmitChosenSource(const Expr& e);
+  // An input chosen by ChooseSources: the address of its element at 0 of the lane axis.
+  struct Source {
+    DType dtype;
+    llvm::MDNode* scopes = nullptr;  // alias scopes of all inputs that it may be
+    llvm::Value* first = nullptr;
+  };
+  // The conditions chosen on the way to a source, and what was found on all ways.
+  struct Choices {
+    std::vector<std::pair<ExprId, bool>> made;
+    std::vector<ExprId> arms;
+    std::vector<int> buffers;
+    bool Imply(const KernelPlan& plan, ExprId predicate) const;
+  };
+  bool IsSource(ExprId id, DType dtype, Choices& choices) const;
+  llvm::Value* EmitSourceAddress(ExprId id);
+  llvm::Value* EmitFromSource(const Source& source);
   // Whether `e` is select(p, x if p, 0). A predicated load is zero where its predicate is false.
   bool IsPaddedByZero(const Expr& e) const;
   llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step);
@@ -160,7 +182,7 @@ class ScalarEmitter {
   llvm::Value* EmitIndexOp(const Expr& e);
   // A comparison that holds for a prefix or a suffix of lanes; null for others.
   llvm::Value* EmitPrefixMask(const Expr& e);
-  llvm::Value* EmitUncached(const Expr& e);
+  llvm::Value* EmitUncached(ExprId id);
   // An op that is an idiom (codegen/plan/idioms/idioms.h); null for others. exp(x - max(x)) is math::ExpOfDifference. A
   // softmax normalization multiplies by the inverse of the sum, which is computed once per row: at most 1.5 ulp error,
   // and the dividend is not exact either.
@@ -170,6 +192,8 @@ class ScalarEmitter {
   llvm::Value* EmitFirst(ExprId id);
   // The constant step of an index expression from lane to lane, if known.
   std::optional<int64_t> LaneCoefficient(ExprId id) const;
+  // The constant step in elements of an access of a row-major buffer from lane to lane, if known.
+  std::optional<int64_t> LaneStep(const Buffer& buffer, const std::vector<ExprId>& indices) const;
   bool VariesByLane(ExprId id) const { return lanes_ > 1 && DependsOnLane(id); }
   bool DependsOnLane(ExprId id) const;
   llvm::Value* ToLanes(llvm::Value* value);
@@ -184,6 +208,7 @@ class ScalarEmitter {
   absl::flat_hash_map<int, llvm::Value*> axes_;
   absl::flat_hash_map<ExprId, llvm::Value*> indices_;
   absl::flat_hash_map<int, llvm::Value*> locals_;
+  absl::flat_hash_map<ExprId, Source> sources_;
   absl::flat_hash_map<ExprId, llvm::Value*> memo_;
   absl::flat_hash_map<ExprId, llvm::Value*> first_memo_;
   mutable absl::flat_hash_map<ExprId, bool> lane_dependence_;

@@ -32,24 +32,28 @@ KernelFrame WithConstants(llvm::IRBuilderBase& b, const Version& version, Kernel
 
 class LoopKernelEmitter {
  public:
+  // `may_stream`: the function has one more parameter, i1: whether to use streaming stores.
   LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
-                    llvm::Module& module, const std::string& name)
+                    llvm::Module& module, const std::string& name, bool may_stream)
       : plan_(plan),
         schedule_(schedule),
-        streams_(version.streams),
         b_(module.getContext()),
         frame_(WithConstants(b_, version,
-                             OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name))),
+                             OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name,
+                                                may_stream ? b_.getInt1Ty() : nullptr))),
         function_(b_.GetInsertBlock()->getParent()),
-        loops_(b_, plan, schedule, target, frame_, version) {}
+        streams_(may_stream ? function_->getArg(4) : nullptr),
+        loops_(b_, plan, schedule, target, frame_, version) {
+    if (may_stream) streams_->setName("streams");
+  }
 
-  void Emit() {
+  llvm::Function* Emit() {
     llvm::Value* scratch = frame_.scratch;
     for (int row = 0; row < schedule_.interleaved_rows && scratch != nullptr; ++row)
       scratch = loops_.PlaceBuffers(row, scratch);
     EmitTaskLoop();
-    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // order stores before completion
     b_.CreateRetVoid();
+    return function_;
   }
 
  private:
@@ -136,13 +140,21 @@ class LoopKernelEmitter {
 
   // A task whose lanes run along a parallel axis.
   void EmitAcrossRows(PartSpan chunk) {
-    if (streams_) {
-      chunk.begin = EmitUntilAligned(plan_.stages[0].statements.back(), chunk, [&](const StageLoops::Vectors& vectors) {
-        loops_.Enter(loops_.row(0), vectors, 0);
-        loops_.EmitStages();
-      });
+    loops_.row(0).ChooseSources(schedule_.lane_axis, schedule_.lanes);
+    for (int row = 1; row < schedule_.interleaved_rows; ++row) loops_.row(row).ChooseSourcesAs(loops_.row(0));
+    if (streams_ != nullptr) {  // the loops after it then find no whole vector
+      chunk.begin = EmitChoice(
+          b_, streams_, "streams", [&] { return EmitStreamed(chunk); }, [&] { return chunk.begin; });
     }
     loops_.EmitRowVectors(chunk, [&](const StageLoops::Vectors&) { loops_.EmitStages(); });
+  }
+
+  llvm::Value* EmitStreamed(PartSpan chunk) {
+    chunk.begin = EmitUntilAligned(plan_.stages[0].statements.back(), chunk, [&](const StageLoops::Vectors& vectors) {
+      loops_.Enter(loops_.row(0), vectors, 0);
+      loops_.EmitStages();
+    });
+    return loops_.EmitStreamedVectors(chunk);
   }
 
   // Runs `body` for the elements of `chunk` before the first one that is vector-aligned in the output of `store`.
@@ -163,12 +175,59 @@ class LoopKernelEmitter {
 
   const KernelPlan& plan_;
   const Schedule& schedule_;
-  const bool streams_;
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
   llvm::Function* function_;
+  llvm::Argument* streams_;
   StageLoops loops_;
 };
+
+// The version that also runs where `streaming` does: a later one with no other guards. The last version has none.
+size_t VersionBehind(const Schedule& schedule, size_t streaming) {
+  const std::vector<Guard>& guards = schedule.versions[streaming].guards;
+  for (size_t v = streaming + 1;; ++v) {
+    const Version& version = schedule.versions[v];
+    const bool runs = std::all_of(version.guards.begin(), version.guards.end(), [&](const Guard& guard) {
+      return std::find(guards.begin(), guards.end(), guard) != guards.end();
+    });
+    if (runs && !version.streams && !version.parts && !version.short_rows) return v;
+  }
+}
+
+// The kernel function `name`, which calls `body`.
+void EmitCall(llvm::Module& module, const std::string& name, llvm::Function* body, bool streams) {
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::SmallVector<llvm::Type*> types(body->getFunctionType()->params().drop_back());
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  llvm::SmallVector<llvm::Value*> arguments;
+  for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+  arguments.push_back(b.getInt1(streams));
+  b.CreateCall(body, arguments)->setTailCallKind(streams ? llvm::CallInst::TCK_None : llvm::CallInst::TCK_Tail);
+  if (streams) b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // order stores before completion
+  b.CreateRetVoid();
+}
+
+// Version `v` and those that differ from it in streaming stores alone: they share a function, since a loop for each
+// would take twice the time to compile.
+void EmitVersions(const KernelPlan& plan, const Schedule& schedule, size_t v, const EmitTarget& target,
+                  const std::string& name, llvm::Module& module) {
+  std::vector<size_t> streaming;
+  for (size_t s = 0; s < v; ++s) {
+    if (schedule.versions[s].streams && VersionBehind(schedule, s) == v) streaming.push_back(s);
+  }
+  const std::string symbol = absl::StrCat(name, "_v", v);
+  const bool shares = !streaming.empty();
+  LoopKernelEmitter emitter(plan, schedule, schedule.versions[v], target, module,
+                            shares ? absl::StrCat(symbol, "_body") : symbol, shares);
+  llvm::Function* body = emitter.Emit();
+  if (!shares) return;
+  body->setLinkage(llvm::GlobalValue::InternalLinkage);
+  body->addFnAttr(llvm::Attribute::NoInline);
+  EmitCall(module, symbol, body, false);
+  for (size_t s : streaming) EmitCall(module, absl::StrCat(name, "_v", s), body, true);
+}
 
 }  // namespace
 
@@ -190,8 +249,8 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
     } else if (version.short_rows) {
       absl::Status emitted = EmitShortRows(plan, schedule, version, target, symbol, module);
       if (!emitted.ok()) return emitted;
-    } else {
-      LoopKernelEmitter(plan, schedule, version, target, module, symbol).Emit();
+    } else if (!version.streams) {
+      EmitVersions(plan, schedule, v, target, name, module);
     }
   }
   return absl::OkStatus();

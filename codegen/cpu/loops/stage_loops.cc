@@ -38,7 +38,6 @@ StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Sch
     ScalarEmitter& row = rows_.emplace_back(b_, target_, plan_, frames_.back());
     row.SetInterleavedRows(LanesAcrossRows() ? schedule_.lanes : 1);
     if (version.no_broadcast) row.AssumeNoBroadcast();
-    row.SetStreaming(version.streams);
   }
 }
 
@@ -87,6 +86,19 @@ void StageLoops::Forget() {
 void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
   llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
   row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+}
+
+llvm::Value* StageLoops::EmitStreamedVectors(PartSpan chunk) {
+  ScalarEmitter& row = rows_[0];
+  row.SetStreaming(true);
+  llvm::Value* full = b_.CreateSub(chunk.end, b_.getInt64(schedule_.lanes - 1), "full.end");
+  llvm::Value* end = EmitLoop(b_, chunk.begin, full, schedule_.lanes, "streamed", [&](llvm::Value* x) {
+    Enter(row, {.first = x}, 0);
+    EmitStages();
+  });
+  row.SetStreaming(false);
+  row.SetLanes(schedule_.lane_axis, chunk.begin, 1, nullptr);
+  return end;
 }
 
 void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {

@@ -55,6 +55,9 @@ class StageLoops {
 
   // Lanes across rows: runs `body` for the rows of `chunk`, some vectors of current rows at a time.
   void EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body);
+  // Lanes across rows: runs all stages for the whole vectors of `chunk`, which begins at one in the output, with
+  // streaming stores. Returns where they end.
+  llvm::Value* EmitStreamedVectors(PartSpan chunk);
   // Moves the lanes of `row` to vector number `u`.
   void Enter(ScalarEmitter& row, const Vectors& vectors, int u);
 

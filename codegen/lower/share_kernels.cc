@@ -282,14 +282,17 @@ void ShareKernels(LoweredProgram& program) {
     const std::vector<int>& group = groups.at(keys[i]);
     std::vector<std::optional<DimSlot>> facts(parameters[i].size());
     for (size_t p = 0; p < facts.size(); ++p) {
-      DimSlot slot{.divisor = 0, .max = 0};
+      const Parameter& first = parameters[i][p];
+      DimSlot slot{.divisor = first.value, .max = first.value};
+      bool differs = false;
       for (int member : group) {
         const int64_t value = parameters[member][p].value;
         slot.divisor = std::gcd(slot.divisor, value);
         slot.max = std::max(slot.max, value);
+        differs |= value != first.value;
       }
-      if (slot.divisor == slot.max) continue;  // all values are equal
-      facts[p] = parameters[i][p].is_literal ? DimSlot() : slot;
+      if (!differs) continue;
+      facts[p] = first.is_literal ? DimSlot() : slot;
       for (int member : group) values[member].push_back(parameters[member][p].value);
     }
     for (int member : group) number[member] = static_cast<int>(kernels.size());

@@ -69,7 +69,7 @@ void ScalarEmitter::ChooseSources(int axis, int lanes) {
     const Expr& e = plan_.exprs[*id];
     if (e.kind != ExprKind::kOp || e.op != OpKind::kSelect) continue;
     Choices choices;
-    if (inside[*id] || !IsSource(*id, e.dtype, choices)) continue;
+    if (inside[*id] || VariesInRow(*id) || !IsSource(*id, e.dtype, choices)) continue;
     for (ExprId arm : choices.arms) inside[arm] = true;
     Source source{.dtype = e.dtype};
     for (int buffer : choices.buffers)
@@ -78,6 +78,14 @@ void ScalarEmitter::ChooseSources(int axis, int lanes) {
     sources_.emplace(*id, source);
   }
   SetLanes(axis, b_.getInt64(0), 1, nullptr);
+}
+
+// Whether loops inside the row set an axis that `id` depends on, other than that of the lanes.
+bool ScalarEmitter::VariesInRow(ExprId id) const {
+  for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
+    if (axis != lane_axis_ && plan_.axes[axis].role != AxisRole::kParallel && DependsOn(plan_, id, axis)) return true;
+  }
+  return false;
 }
 
 // Whether `id` is a load of contiguous lanes that only `made` guard, or a choice among such, the same for all lanes.

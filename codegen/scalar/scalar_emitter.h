@@ -141,6 +141,7 @@ class ScalarEmitter {
     std::vector<int> buffers;
     bool Imply(const KernelPlan& plan, ExprId predicate) const;
   };
+  bool VariesInRow(ExprId id) const;
   bool IsSource(ExprId id, DType dtype, Choices& choices) const;
   llvm::Value* EmitSourceAddress(ExprId id);
   llvm::Value* EmitFromSource(const Source& source);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/expect_right.h"
@@ -265,6 +266,49 @@ TEST(InterleavedLoads, BeginBeforeTheRows) {
 
 TEST(InterleavedLoads, OfAllTypesBeginBeforeTheRows) {
   for (const char* dtype : {"f16", "bf16", "f64", "i64", "u8"}) ExpectRight(InterleavedBehind(kTwice, dtype, 3));
+}
+
+// Rows of one source each, and of several. What the parts are read for decides which axis is that of lanes, tasks or
+// sums.
+TEST(ConcatenatedLoads, AlongAnyAxis) {
+  const std::string parts[] = {"[A, M, D], %b: f32[B, M, D], %c: f32[C, M, D]",
+                               "[N, A, D], %b: f32[N, B, D], %c: f32[N, C, D]",
+                               "[N, M, A], %b: f32[N, M, B], %c: f32[N, M, C]"};
+  const auto expect_right = [&](int axis, const char* use) {
+    ExpectRight(absl::StrCat("graph @g(%a: f32", parts[axis], ") where A in [0, 40], B in [0, 40], C in [0, 40] {\n",
+                             "  %z = concat %a, %b, %c {axis = ", axis, "}\n", use, "  return %y\n}"));
+  };
+  expect_right(0, "  %y = mul %z, %z\n");
+  expect_right(0, "  %y = reduce_max %z {axes = [0]}\n");
+  expect_right(1, "  %y = reduce_sum %z {axes = [1]}\n");
+  expect_right(1, "  %y = reduce_sum %z {axes = [2]}\n");
+  expect_right(2, "  %m = reduce_max %z {axes = [2], keep_dims = 1}\n  %y = sub %z, %m\n");
+}
+
+TEST(ConcatenatedLoads, OfSeveralTypes) {
+  for (const char* dtype : {"bf16", "i64", "bool"}) {
+    ExpectRight(absl::StrReplaceAll(R"(
+graph @g(%a: T[N, A, D], %b: T[N, B, D]) {
+  %y = concat %a, %b {axis = 1}
+  return %y
+})",
+                                    {{"T[", absl::StrCat(dtype, "[")}}));
+  }
+}
+
+// Parts that are read at an index, or computed, are none that a row begins in.
+TEST(ConcatenatedLoads, OfWhatIsReadOtherwise) {
+  ExpectRight(R"(
+graph @g(%a: f32[P, D], %i: i64[A], %b: f32[B, D], %c: f32[C, 1], %e: f32[D, E]) {
+  %g = gather %a, %i {axis = 0}
+  %n = neg %b
+  %w = broadcast %c {shape = [C, D]}
+  %t = transpose %e {permutation = [1, 0]}
+  %x = concat %g, %b {axis = 0}
+  %z = concat %x, %n, %w, %t {axis = 0}
+  %y = mul %z, %z
+  return %y, %x
+})");
 }
 
 TEST(PaddedLoads, OfAnyWindow) {

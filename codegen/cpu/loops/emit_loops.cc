@@ -81,6 +81,7 @@ class LoopKernelEmitter {
         for (int row = 0; row < rows; ++row) {
           loops_.Place(loops_.row(row), axes, digits.Emit());
           digits.EmitAdvance();
+          if (schedule_.lane_axis >= 0) loops_.row(row).ChooseSources(schedule_.lane_axis, schedule_.lanes);
         }
         loops_.EmitStages();
       });

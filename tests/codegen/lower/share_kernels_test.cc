@@ -117,6 +117,11 @@ TEST(ShareKernels, EqualLiteralsStayLiterals) {
   EXPECT_THAT(Launches(program), ElementsAre("0(? 1084227584)", "0(? 1086324736)"));
 }
 
+TEST(ShareKernels, ALiteralMayBeZero) {
+  const LoweredProgram program = TwoOf("  %s# = sub %x#, %c#\n  %y# = mul %s#, %d#\n", {"-3", "0", "-3", "2"});
+  EXPECT_THAT(Launches(program), ElementsAre("0(? 0)", "0(? 1073741824)"));
+}
+
 TEST(ShareKernels, LiteralsThatEmittersRecogniseStayApart) {
   const auto kernels = [](const std::string& body, const std::vector<std::string>& literals) {
     return TwoOf(body, literals).kernels.size();

@@ -25,7 +25,7 @@ ROOMS = {
     "codegen/plan": {"codegen/contract"} | BELOW_CODEGEN,
     "codegen/plan/idioms": {"codegen/plan", "graph"},
     "codegen/host": {"codegen/plan", "analysis", "graph"},
-    "codegen/lower": {"codegen/contract", "codegen/plan", "codegen/host", "codegen/jobs"} | BELOW_CODEGEN,
+    "codegen/lower": {"codegen/contract", "codegen/plan", "codegen/plan/idioms", "codegen/host", "codegen/jobs"} | BELOW_CODEGEN,
     "codegen/ir": {"fusion", "graph"},
     "codegen/math": {"codegen/ir"},
     "codegen/scalar": {"codegen/math", "graph"} | SCALAR,

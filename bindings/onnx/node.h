@@ -109,6 +109,12 @@ AttributeProto FloatAttribute(std::string_view name, double value);
 AttributeProto IntsAttribute(std::string_view name, std::vector<int64_t> values);
 AttributeProto StringAttribute(std::string_view name, std::string_view value);  // `value` outlives the node
 
+// The operator that is a formula of its only operand.
+template <frontend::Tensor (*kFormula)(const frontend::Tensor&)>
+Tensors Formula(const Node& node) {
+  return {kFormula(node[0])};
+}
+
 }  // namespace tailor::onnx
 
 #endif  // TAILOR_BINDINGS_ONNX_NODE_H_

@@ -35,6 +35,7 @@ struct OperatorRow {
   Narrow narrow = Narrow::kRefuses;
   bool takes_sequences = false;
 };
+constexpr auto kReads = OperatorRow::Narrow::kReads, kMoves = OperatorRow::Narrow::kMoves;
 
 // The families.
 std::span<const OperatorRow> ElementwiseOperators();

@@ -14,11 +14,6 @@ using frontend::Sigmoid;
 using frontend::Tanh;
 using frontend::Tensor;
 
-template <Tensor (*kFormula)(const Tensor&)>
-Tensors Formula(const Node& node) {
-  return {kFormula(node[0])};
-}
-
 Tensor Relu(const Tensor& x) { return Max(x, 0); }
 
 // log(1 + e^x), without overflow.
@@ -94,7 +89,7 @@ Tensors Shrink(const Node& node) {
   return {Cast(Select(wide < -bound, wide + bias, inner), x.dtype())};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kActivationRows[] = {
     {"", "Celu", 12, "X", "Y", "alpha:float=1.0", Celu},
     {"", "Elu", 6, "X", "Y", "alpha:float=1.0", Elu},
     {"", "Gelu", 20, "X", "Y", "approximate:string=none", Gelu},
@@ -116,6 +111,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ActivationOperators() { return kRows; }
+std::span<const OperatorRow> ActivationOperators() { return kActivationRows; }
 
 }  // namespace tailor::onnx

@@ -249,7 +249,7 @@ Tensors LinearAttention(const Node& node) {
   return {Reshape(Transpose(results.rows[0], {1, 0, 2, 3}), joined), Cast(results.states[0], state_dtype)};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kAttentionRows[] = {
     {"", "Attention", 23, "Q K V attn_mask? past_key? past_value?", "Y present_key? present_value? qk_matmul_output?",
      "is_causal:int=0 kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int=0 scale:float softcap:float=0.0 "
      "softmax_precision:int",
@@ -270,6 +270,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionOperators() { return kRows; }
+std::span<const OperatorRow> AttentionOperators() { return kAttentionRows; }
 
 }  // namespace tailor::onnx

@@ -241,7 +241,7 @@ Tensors RotaryEmbedding(const Node& node) {
   return {Reshape(y, input.shape())};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kContribAttentionRows[] = {
     {"com.microsoft", "Attention", 1, "input weights bias? mask_index? past? attention_bias? past_sequence_length?",
      "output present?",
      "do_rotary:int=0 mask_filter_value:float=-10000.0 num_heads:int! past_present_share_buffer:int=0 "
@@ -259,6 +259,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> AttentionContribOperators() { return kRows; }
+std::span<const OperatorRow> AttentionContribOperators() { return kContribAttentionRows; }
 
 }  // namespace tailor::onnx

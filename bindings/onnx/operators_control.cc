@@ -495,7 +495,7 @@ Tensors ScanBatches(const Node& node) {
   return frontend::AppendLoop({closure, {"batch"}, {}, build, Element(batches), {}, {}}).rows;
 }
 
-constexpr OperatorRow kOperators[] = {
+constexpr OperatorRow kControlOperators[] = {
     {"", "If", 1, "cond", "outputs*", "else_branch:graph! then_branch:graph!", If},
     {"", "Loop", 1, "M? cond? v_initial*", "v_final_and_scan_outputs*", "body:graph!", Loop,
      OperatorRow::Narrow::kRefuses, /*takes_sequences=*/true},
@@ -509,6 +509,6 @@ constexpr OperatorRow kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ControlOperators() { return kOperators; }
+std::span<const OperatorRow> ControlOperators() { return kControlOperators; }
 
 }  // namespace tailor::onnx

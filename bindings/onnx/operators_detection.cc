@@ -173,7 +173,7 @@ Tensors DeformConv(const Node& node) {
   return {bias ? result + PerChannel(bias, 4) : result};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kDetectionRows[] = {
     {"", "DeformConv", 19, "X W offset B? mask?", "Y",
      "dilations:ints group:int=1 kernel_shape:ints offset_group:int=1 pads:ints strides:ints", DeformConv},
     {"", "RoiAlign", 10, "X rois batch_indices", "Y",
@@ -186,6 +186,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> DetectionOperators() { return kRows; }
+std::span<const OperatorRow> DetectionOperators() { return kDetectionRows; }
 
 }  // namespace tailor::onnx

@@ -59,11 +59,6 @@ Tensors LegacyOp(const Node& node) {
 }
 
 template <Tensor (*kFormula)(const Tensor&)>
-Tensors Formula(const Node& node) {
-  return {kFormula(node[0])};
-}
-
-template <Tensor (*kFormula)(const Tensor&)>
 Tensors WideFormula(const Node& node) {
   return {ThroughF32(node[0], kFormula)};
 }
@@ -245,9 +240,7 @@ Tensors Identity(const Node& node) { return {node[0]}; }
 // Whether there is an operand. One that is not a tensor is refused where it is made.
 Tensors OptionalHasElement(const Node& node) { return {node.builder().Scalar(DType::kBool, node[0] ? 1 : 0)}; }
 
-constexpr auto kMoves = OperatorRow::Narrow::kMoves, kReads = OperatorRow::Narrow::kReads;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kElementwiseRows[] = {
     {"", "Abs", 6, "X", "Y", "", Formula<Magnitude>},
     {"", "Acos", 7, "input", "output", "", ElementOp<UnaryOp::kAcos>},
     {"", "Acosh", 9, "input", "output", "", WideFormula<Acosh>},
@@ -326,6 +319,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ElementwiseOperators() { return kRows; }
+std::span<const OperatorRow> ElementwiseOperators() { return kElementwiseRows; }
 
 }  // namespace tailor::onnx

@@ -163,9 +163,7 @@ Tensors Trilu(const Node& node) {
   return {Select(node.Flag("upper") ? distance >= shift : distance <= shift, x, 0)};
 }
 
-constexpr auto kMoves = OperatorRow::Narrow::kMoves;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kFillRows[] = {
     {"", "Constant", 1, "", "output", "value:tensor!", Constant},
     {"", "Constant", 11, "", "output", "sparse_value:sparse value:tensor", Constant},
     {"", "Constant", 12, "", "output",
@@ -183,6 +181,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> FillOperators() { return kRows; }
+std::span<const OperatorRow> FillOperators() { return kFillRows; }
 
 }  // namespace tailor::onnx

@@ -71,13 +71,13 @@ Tensors FlexAttention(const Node& node) {
   return {Cast(Reshape(out, {outer[0], outer[1], q.dim(2), v.dim(3)}), q.dtype())};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kFlexAttentionRows[] = {
     {"ai.onnx.preview", "FlexAttention", 1, "Q K V", "Y",
      "prob_mod:graph scale:float score_mod:graph softmax_precision:int", FlexAttention},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> FlexAttentionOperators() { return kRows; }
+std::span<const OperatorRow> FlexAttentionOperators() { return kFlexAttentionRows; }
 
 }  // namespace tailor::onnx

@@ -206,7 +206,7 @@ class GroupQuery {
 
 Tensors GroupQueryAttention(const Node& node) { return GroupQuery(node)(); }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kGroupQueryRows[] = {
     {"com.microsoft", "GroupQueryAttention", 1,
      "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? sin_cache? position_ids? "
      "attention_bias? head_sink? k_scale? v_scale? q_norm_weight? k_norm_weight?",
@@ -219,6 +219,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> GroupQueryOperators() { return kRows; }
+std::span<const OperatorRow> GroupQueryOperators() { return kGroupQueryRows; }
 
 }  // namespace tailor::onnx

@@ -153,9 +153,7 @@ Tensors Compress(const Node& node) {
   return {Transpose(Compact(Transpose(x, order), condition), back)};
 }
 
-constexpr auto kMoves = OperatorRow::Narrow::kMoves;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kIndexingRows[] = {
     {"", "Compress", 9, "input condition", "output", "axis:int", Compress},
     {"", "Gather", 1, "data indices", "output", "axis:int=0", Gather, kMoves},
     {"", "GatherElements", 11, "data indices", "output", "axis:int=0", GatherElements, kMoves},
@@ -172,6 +170,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> IndexingOperators() { return kRows; }
+std::span<const OperatorRow> IndexingOperators() { return kIndexingRows; }
 
 }  // namespace tailor::onnx

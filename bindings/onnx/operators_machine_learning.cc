@@ -220,38 +220,39 @@ Tensors ZipMap(const Node& node) {
   return {scores};
 }
 
-constexpr const char* kDomain = "ai.onnx.ml";
+constexpr const char* kMachineLearningDomain = "ai.onnx.ml";
 
-constexpr OperatorRow kRows[] = {
-    {kDomain, "ArrayFeatureExtractor", 1, "X Y", "Z", "", ArrayFeatureExtractor},
-    {kDomain, "Binarizer", 1, "X", "Y", "threshold:float=0.0", Binarizer},
-    {kDomain, "FeatureVectorizer", 1, "X*", "Y", "inputdimensions:ints", FeatureVectorizer},
-    {kDomain, "Imputer", 1, "X", "Y",
+constexpr OperatorRow kMachineLearningRows[] = {
+    {kMachineLearningDomain, "ArrayFeatureExtractor", 1, "X Y", "Z", "", ArrayFeatureExtractor},
+    {kMachineLearningDomain, "Binarizer", 1, "X", "Y", "threshold:float=0.0", Binarizer},
+    {kMachineLearningDomain, "FeatureVectorizer", 1, "X*", "Y", "inputdimensions:ints", FeatureVectorizer},
+    {kMachineLearningDomain, "Imputer", 1, "X", "Y",
      "imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float:float=0.0 replaced_value_int64:int=0",
      Imputer},
-    {kDomain, "LabelEncoder", 2, "X", "Y",
+    {kMachineLearningDomain, "LabelEncoder", 2, "X", "Y",
      "default_float:float=-0.0 default_int64:int=-1 default_string:string=_Unused keys_floats:floats keys_int64s:ints "
      "keys_strings:strings values_floats:floats values_int64s:ints values_strings:strings",
      LabelEncoder},
-    {kDomain, "LabelEncoder", 4, "X", "Y",
+    {kMachineLearningDomain, "LabelEncoder", 4, "X", "Y",
      "default_float:float=-0.0 default_int64:int=-1 default_string:string=_Unused default_tensor:tensor "
      "keys_floats:floats keys_int64s:ints keys_strings:strings keys_tensor:tensor values_floats:floats "
      "values_int64s:ints values_strings:strings values_tensor:tensor",
      LabelEncoder},
-    {kDomain, "LinearClassifier", 1, "X", "Y Z",
+    {kMachineLearningDomain, "LinearClassifier", 1, "X", "Y Z",
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats! intercepts:floats multi_class:int=0 "
      "post_transform:string=NONE",
      LinearClassifier},
-    {kDomain, "LinearRegressor", 1, "X", "Y",
+    {kMachineLearningDomain, "LinearRegressor", 1, "X", "Y",
      "coefficients:floats intercepts:floats post_transform:string=NONE targets:int=1", LinearRegressor},
-    {kDomain, "Normalizer", 1, "X", "Y", "norm:string=MAX", Normalizer},
-    {kDomain, "OneHotEncoder", 1, "X", "Y", "cats_int64s:ints cats_strings:strings zeros:int=1", OneHotEncoder},
-    {kDomain, "Scaler", 1, "X", "Y", "offset:floats scale:floats", Scaler},
-    {kDomain, "ZipMap", 1, "X", "scores", "classlabels_int64s:ints classlabels_strings:strings", ZipMap},
+    {kMachineLearningDomain, "Normalizer", 1, "X", "Y", "norm:string=MAX", Normalizer},
+    {kMachineLearningDomain, "OneHotEncoder", 1, "X", "Y", "cats_int64s:ints cats_strings:strings zeros:int=1",
+     OneHotEncoder},
+    {kMachineLearningDomain, "Scaler", 1, "X", "Y", "offset:floats scale:floats", Scaler},
+    {kMachineLearningDomain, "ZipMap", 1, "X", "scores", "classlabels_int64s:ints classlabels_strings:strings", ZipMap},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MachineLearningOperators() { return kRows; }
+std::span<const OperatorRow> MachineLearningOperators() { return kMachineLearningRows; }
 
 }  // namespace tailor::onnx

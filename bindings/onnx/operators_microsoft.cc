@@ -166,37 +166,37 @@ Tensors FusedConv(const Node& node) {
   return {Activated(node, node[3] ? out + node[3] : out, name, node.Floats("activation_params"))};
 }
 
-constexpr const char* kDomain = "com.microsoft";
-constexpr OperatorRow kRows[] = {
-    {kDomain, "BiasGelu", 1, "A B", "C", "", BiasGelu},
-    {kDomain, "EmbedLayerNormalization", 1,
+constexpr const char* kMicrosoftDomain = "com.microsoft";
+constexpr OperatorRow kMicrosoftRows[] = {
+    {kMicrosoftDomain, "BiasGelu", 1, "A B", "C", "", BiasGelu},
+    {kMicrosoftDomain, "EmbedLayerNormalization", 1,
      "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? position_ids?",
      "output mask_index? embedding_sum?", "epsilon:float=1e-12 mask_index_type:int=0", EmbedLayerNormalization},
-    {kDomain, "FastGelu", 1, "X bias?", "Y", "", FastGelu},
-    {kDomain, "FusedConv", 1, "X W B? Z?", "Y",
+    {kMicrosoftDomain, "FastGelu", 1, "X bias?", "Y", "", FastGelu},
+    {kMicrosoftDomain, "FusedConv", 1, "X W B? Z?", "Y",
      "activation:string activation_params:floats auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints "
      "pads:ints strides:ints",
      FusedConv},
-    {kDomain, "FusedGemm", 1, "A B C?", "Y",
+    {kMicrosoftDomain, "FusedGemm", 1, "A B C?", "Y",
      "activation:string activation_alpha:float activation_beta:float activation_gamma:float alpha:float=1.0 "
      "beta:float=1.0 transA:int=0 transB:int=0",
      FusedGemm},
-    {kDomain, "FusedMatMul", 1, "A B", "Y",
+    {kMicrosoftDomain, "FusedMatMul", 1, "A B", "Y",
      "alpha:float=1.0 transA:int=0 transB:int=0 transBatchA:int=0 transBatchB:int=0", FusedMatMul},
-    {kDomain, "FusedMatMulActivation", 1, "A B", "Y",
+    {kMicrosoftDomain, "FusedMatMulActivation", 1, "A B", "Y",
      "activation:string! activation_alpha:float activation_axis:int activation_beta:float activation_gamma:float "
      "alpha:float=1.0 transA:int=0 transB:int=0 transBatchA:int=0 transBatchB:int=0",
      FusedMatMulActivation},
-    {kDomain, "Gelu", 1, "X", "Y", "", Gelu},
-    {kDomain, "QuickGelu", 1, "X", "Y", "alpha:float=1.702", QuickGelu},
-    {kDomain, "SkipLayerNormalization", 1, "input skip gamma beta? bias?",
+    {kMicrosoftDomain, "Gelu", 1, "X", "Y", "", Gelu},
+    {kMicrosoftDomain, "QuickGelu", 1, "X", "Y", "alpha:float=1.702", QuickGelu},
+    {kMicrosoftDomain, "SkipLayerNormalization", 1, "input skip gamma beta? bias?",
      "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float=1e-12", SkipLayerNormalization},
-    {kDomain, "SkipSimplifiedLayerNormalization", 1, "input skip gamma bias?",
+    {kMicrosoftDomain, "SkipSimplifiedLayerNormalization", 1, "input skip gamma bias?",
      "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float=1e-12", SkipSimplifiedLayerNormalization},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MicrosoftOperators() { return kRows; }
+std::span<const OperatorRow> MicrosoftOperators() { return kMicrosoftRows; }
 
 }  // namespace tailor::onnx

@@ -266,45 +266,47 @@ Tensors DynamicQuantizeLstm(const Node& node) {
                      node.proto().attributes, 3);
 }
 
-constexpr const char* kDomain = "com.microsoft";
-constexpr OperatorRow kRows[] = {
-    {kDomain, "DynamicQuantizeLSTM", 1,
+constexpr const char* kMicrosoftQuantizedDomain = "com.microsoft";
+constexpr OperatorRow kMicrosoftQuantizedRows[] = {
+    {kMicrosoftQuantizedDomain, "DynamicQuantizeLSTM", 1,
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point", "Y? Y_h? Y_c?",
      "activation_alpha:floats activation_beta:floats activations:strings clip:float direction:string=forward "
      "hidden_size:int input_forget:int=0",
      DynamicQuantizeLstm},
-    {kDomain, "DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point? bias?", "Y", "", DynamicQuantizeMatMul},
-    {kDomain, "GatherBlockQuantized", 1, "data indices scales zero_points?", "output",
+    {kMicrosoftQuantizedDomain, "DynamicQuantizeMatMul", 1, "A B b_scale b_zero_point? bias?", "Y", "",
+     DynamicQuantizeMatMul},
+    {kMicrosoftQuantizedDomain, "GatherBlockQuantized", 1, "data indices scales zero_points?", "output",
      "bits:int=4 block_size:int=128 gather_axis:int=0 quantize_axis:int=1", GatherBlockQuantized,
      OperatorRow::Narrow::kReads},
-    {kDomain, "MatMulIntegerToFloat", 1, "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", "",
-     MatMulIntegerToFloat},
-    {kDomain, "MatMulNBits", 1, "A B scales zero_points? g_idx? bias?", "Y",
+    {kMicrosoftQuantizedDomain, "MatMulIntegerToFloat", 1, "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y",
+     "", MatMulIntegerToFloat},
+    {kMicrosoftQuantizedDomain, "MatMulNBits", 1, "A B scales zero_points? g_idx? bias?", "Y",
      "K:int! N:int! accuracy_level:int=0 bits:int=4 block_size:int! weight_prepacked:int=0", MatMulNBits},
-    {kDomain, "QGemm", 1, "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?", "Y",
-     "alpha:float=1.0 transA:int=0 transB:int=0", QGemm},
-    {kDomain, "QLinearAdd", 1, "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C", "",
-     QLinearAdd},
-    {kDomain, "QLinearAveragePool", 1, "X x_scale x_zero_point? y_scale y_zero_point?", "Y",
+    {kMicrosoftQuantizedDomain, "QGemm", 1, "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?",
+     "Y", "alpha:float=1.0 transA:int=0 transB:int=0", QGemm},
+    {kMicrosoftQuantizedDomain, "QLinearAdd", 1,
+     "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C", "", QLinearAdd},
+    {kMicrosoftQuantizedDomain, "QLinearAveragePool", 1, "X x_scale x_zero_point? y_scale y_zero_point?", "Y",
      "auto_pad:string=NOTSET ceil_mode:int=0 channels_last:int=0 count_include_pad:int=0 kernel_shape:ints! pads:ints "
      "strides:ints",
      QLinearPool<AveragePooled>},
-    {kDomain, "QLinearConcat", 1, "Y_scale Y_zero_point inputs*", "Y", "axis:int!", QLinearConcat},
-    {kDomain, "QLinearGlobalAveragePool", 1, "X x_scale x_zero_point y_scale y_zero_point", "Y", "channels_last:int=0",
-     QLinearPool<GlobalAverage>},
-    {kDomain, "QLinearLeakyRelu", 1, "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "alpha:float=0.01",
-     QLinearLeakyRelu},
-    {kDomain, "QLinearMul", 1, "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C", "",
-     QLinearMul},
-    {kDomain, "QLinearSigmoid", 1, "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "", QLinearSigmoid},
-    {kDomain, "QLinearSoftmax", 1, "X X_scale x_zero_point? y_scale y_zero_point", "Y", "axis:int=-1 opset:int!",
-     QLinearSoftmax},
-    {kDomain, "QLinearWhere", 1, "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point", "Z",
-     "", QLinearWhere},
+    {kMicrosoftQuantizedDomain, "QLinearConcat", 1, "Y_scale Y_zero_point inputs*", "Y", "axis:int!", QLinearConcat},
+    {kMicrosoftQuantizedDomain, "QLinearGlobalAveragePool", 1, "X x_scale x_zero_point y_scale y_zero_point", "Y",
+     "channels_last:int=0", QLinearPool<GlobalAverage>},
+    {kMicrosoftQuantizedDomain, "QLinearLeakyRelu", 1, "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y",
+     "alpha:float=0.01", QLinearLeakyRelu},
+    {kMicrosoftQuantizedDomain, "QLinearMul", 1,
+     "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C", "", QLinearMul},
+    {kMicrosoftQuantizedDomain, "QLinearSigmoid", 1, "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "",
+     QLinearSigmoid},
+    {kMicrosoftQuantizedDomain, "QLinearSoftmax", 1, "X X_scale x_zero_point? y_scale y_zero_point", "Y",
+     "axis:int=-1 opset:int!", QLinearSoftmax},
+    {kMicrosoftQuantizedDomain, "QLinearWhere", 1,
+     "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point", "Z", "", QLinearWhere},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> MicrosoftQuantizedOperators() { return kRows; }
+std::span<const OperatorRow> MicrosoftQuantizedOperators() { return kMicrosoftQuantizedRows; }
 
 }  // namespace tailor::onnx

@@ -156,7 +156,7 @@ Tensors CenterCropPad(const Node& node) {
   return {Pad(Slice(x, start, kept), 0, low, high)};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kPadRows[] = {
     {"", "CenterCropPad", 18, "input_data shape", "output_data", "axes:ints", CenterCropPad},
     {"", "Pad", 2, "data", "output", "mode:string=constant pads:ints! value:float=0.0", PadByAttributes},
     {"", "Pad", 11, "data pads constant_value?", "output", "mode:string=constant", Pad},
@@ -165,6 +165,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> PadOperators() { return kRows; }
+std::span<const OperatorRow> PadOperators() { return kPadRows; }
 
 }  // namespace tailor::onnx

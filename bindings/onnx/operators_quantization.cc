@@ -304,8 +304,7 @@ Tensors QLinearConv(const Node& node) {
   return {Requantized(total, Spread(x_scale, 0), weight_spread, Spread(y_scale, 0), node[7])};
 }
 
-constexpr auto kReads = OperatorRow::Narrow::kReads;
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kQuantizationRows[] = {
     {"", "ConvInteger", 10, "x w x_zero_point? w_zero_point?", "y",
      "auto_pad:string=NOTSET dilations:ints group:int=1 kernel_shape:ints pads:ints strides:ints", ConvInteger},
     {"", "DequantizeLinear", 10, "x x_scale x_zero_point?", "y", "", DequantizeLinear, kReads},
@@ -333,6 +332,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> QuantizationOperators() { return kRows; }
+std::span<const OperatorRow> QuantizationOperators() { return kQuantizationRows; }
 
 }  // namespace tailor::onnx

@@ -173,7 +173,7 @@ Tensors DropoutByAttributes(const Node& node) {
   return Dropped(node, node.builder().Scalar(DType::kF32, ratio), {}, dtype);
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kRandomRows[] = {
     {"", "Bernoulli", 15, "input", "output", "dtype:int seed:float", Bernoulli},
     {"", "Dropout", 6, "data", "output mask?", "is_test:int=0 ratio:float=0.5", DropoutByAttributes},
     {"", "Dropout", 7, "data", "output mask?", "ratio:float=0.5", DropoutInference},
@@ -191,6 +191,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> RandomOperators() { return kRows; }
+std::span<const OperatorRow> RandomOperators() { return kRandomRows; }
 
 }  // namespace tailor::onnx

@@ -192,7 +192,7 @@ Tensors Lstm(const Node& node) {
                {node[0], node[1], node[2], node[3], node[4], node[5], node[6], node[7]});
 }
 
-constexpr OperatorRow kOperators[] = {
+constexpr OperatorRow kRecurrentOperators[] = {
     {"", "GRU", 3, "X W R B? sequence_lens? initial_h?", "Y? Y_h?",
      "activation_alpha:floats activation_beta:floats activations:strings clip:float direction:string=forward "
      "hidden_size:int linear_before_reset:int=0 output_sequence:int=0",
@@ -233,6 +233,6 @@ constexpr OperatorRow kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> RecurrentOperators() { return kOperators; }
+std::span<const OperatorRow> RecurrentOperators() { return kRecurrentOperators; }
 
 }  // namespace tailor::onnx

@@ -146,7 +146,7 @@ Tensors OverRow(const Node& node) {
   return {Reshape(kNormalization(rows, 1), x.shape())};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kReductionRows[] = {
     {"", "ArgMax", 1, "data", "reduced", "axis:int=0 keepdims:int=1", ArgExtreme<ReduceOp::kMax>},
     {"", "ArgMax", 12, "data", "reduced", "axis:int=0 keepdims:int=1 select_last_index:int=0",
      ArgExtreme<ReduceOp::kMax>},
@@ -187,6 +187,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ReductionOperators() { return kRows; }
+std::span<const OperatorRow> ReductionOperators() { return kReductionRows; }
 
 }  // namespace tailor::onnx

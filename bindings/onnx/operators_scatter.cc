@@ -176,7 +176,7 @@ Tensors Col2Im(const Node& node) {
   return {Slice(Reshape(total, planar), start, sizes)};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kScatterRows[] = {
     {"", "Col2Im", 18, "input image_shape block_shape", "output", "dilations:ints pads:ints strides:ints", Col2Im},
     {"", "MaxUnpool", 9, "X I output_shape?", "output", "kernel_shape:ints! pads:ints strides:ints", MaxUnpool},
     {"", "Scatter", 9, "data indices updates", "output", "axis:int=0", ScatterElements},
@@ -191,6 +191,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ScatterOperators() { return kRows; }
+std::span<const OperatorRow> ScatterOperators() { return kScatterRows; }
 
 }  // namespace tailor::onnx

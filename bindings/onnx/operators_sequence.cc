@@ -218,9 +218,7 @@ Tensors SequenceMap(const Node& node) {
   return sequences;
 }
 
-constexpr auto kReads = OperatorRow::Narrow::kReads;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kSequenceRows[] = {
     {"", "ConcatFromSequence", 11, "input_sequence", "concat_result", "axis:int! new_axis:int=0", ConcatFromSequence,
      kReads, /*takes_sequences=*/true},
     {"", "SequenceAt", 11, "input_sequence position", "tensor", "", At, kReads, /*takes_sequences=*/true},
@@ -239,6 +237,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> SequenceOperators() { return kRows; }
+std::span<const OperatorRow> SequenceOperators() { return kSequenceRows; }
 
 }  // namespace tailor::onnx

@@ -225,9 +225,7 @@ Tensors SpaceToDepth(const Node& node) {
   return {Reshape(Transpose(apart, {0, 3, 5, 1, 2, 4}), {x.dim(0), depth, rows, columns})};
 }
 
-constexpr auto kMoves = OperatorRow::Narrow::kMoves;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kShapeRows[] = {
     {"", "Concat", 4, "inputs*", "concat_result", "axis:int!", Concat, kMoves},
     {"", "DepthToSpace", 1, "input", "output", "blocksize:int!", DepthToSpace},
     {"", "DepthToSpace", 11, "input", "output", "blocksize:int! mode:string=DCR", DepthToSpace},
@@ -247,6 +245,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> ShapeOperators() { return kRows; }
+std::span<const OperatorRow> ShapeOperators() { return kShapeRows; }
 
 }  // namespace tailor::onnx

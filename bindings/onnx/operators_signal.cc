@@ -246,7 +246,7 @@ Tensors MelWeightMatrix(const Node& node) {
   return {Cast(out, node.TypeOf("output_datatype"))};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kSignalRows[] = {
     {"", "BlackmanWindow", 17, "size", "output", "output_datatype:int=1 periodic:int=1", BlackmanWindow},
     {"", "DFT", 17, "input dft_length?", "output", "axis:int=1 inverse:int=0 onesided:int=0", DFT},
     {"", "DFT", 20, "input dft_length? axis?", "output", "inverse:int=0 onesided:int=0", DFT},
@@ -259,6 +259,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> SignalOperators() { return kRows; }
+std::span<const OperatorRow> SignalOperators() { return kSignalRows; }
 
 }  // namespace tailor::onnx

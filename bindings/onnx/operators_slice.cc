@@ -173,9 +173,7 @@ Tensors Split(const Node& node) {
   return out;
 }
 
-constexpr auto kMoves = OperatorRow::Narrow::kMoves;
-
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kSliceRows[] = {
     {"", "Slice", 1, "data", "output", "axes:ints ends:ints! starts:ints!", SliceByAttributes, kMoves},
     {"", "Slice", 10, "data starts ends axes? steps?", "output", "", Slice, kMoves},
     {"", "Split", 2, "input", "outputs*", "axis:int=0 split:ints", Split, kMoves},
@@ -185,6 +183,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> SliceOperators() { return kRows; }
+std::span<const OperatorRow> SliceOperators() { return kSliceRows; }
 
 }  // namespace tailor::onnx

@@ -268,13 +268,13 @@ Tensors NonMaxSuppression(const Node& node) {
   return {Listed(node, SliceAxis(found, 2, 0, most))};
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kSuppressionRows[] = {
     {"", "NonMaxSuppression", 10, "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold?",
      "selected_indices", "center_point_box:int=0", NonMaxSuppression},
 };
 
 }  // namespace
 
-std::span<const OperatorRow> SuppressionOperators() { return kRows; }
+std::span<const OperatorRow> SuppressionOperators() { return kSuppressionRows; }
 
 }  // namespace tailor::onnx

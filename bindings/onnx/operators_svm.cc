@@ -218,15 +218,15 @@ Tensors SVMClassifier(const Node& node) {
   return {label, Cast(scores, DType::kF32)};
 }
 
-constexpr const char* kDomain = "ai.onnx.ml";
+constexpr const char* kSvmDomain = "ai.onnx.ml";
 
-constexpr OperatorRow kRows[] = {
-    {kDomain, "SVMClassifier", 1, "X", "Y Z",
+constexpr OperatorRow kSvmRows[] = {
+    {kSvmDomain, "SVMClassifier", 1, "X", "Y Z",
      "classlabels_ints:ints classlabels_strings:strings coefficients:floats kernel_params:floats "
      "kernel_type:string=LINEAR post_transform:string=NONE prob_a:floats prob_b:floats rho:floats "
      "support_vectors:floats vectors_per_class:ints",
      SVMClassifier},
-    {kDomain, "SVMRegressor", 1, "X", "Y",
+    {kSvmDomain, "SVMRegressor", 1, "X", "Y",
      "coefficients:floats kernel_params:floats kernel_type:string=LINEAR n_supports:int=0 one_class:int=0 "
      "post_transform:string=NONE rho:floats support_vectors:floats",
      SVMRegressor},
@@ -234,6 +234,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> SupportVectorOperators() { return kRows; }
+std::span<const OperatorRow> SupportVectorOperators() { return kSvmRows; }
 
 }  // namespace tailor::onnx

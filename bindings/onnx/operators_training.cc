@@ -150,7 +150,7 @@ Tensors Momentum(const Node& node) {
 
 constexpr const char* kTraining = "ai.onnx.preview.training";
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kTrainingRows[] = {
     {"", "NegativeLogLikelihoodLoss", 12, "input target weight?", "loss", "ignore_index:int reduction:string=mean",
      NegativeLogLikelihoodLoss},
     {"", "SoftmaxCrossEntropyLoss", 12, "scores labels weights?", "output log_prob?",
@@ -166,6 +166,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> TrainingOperators() { return kRows; }
+std::span<const OperatorRow> TrainingOperators() { return kTrainingRows; }
 
 }  // namespace tailor::onnx

@@ -289,35 +289,35 @@ Tensors TreeEnsembleClassifier(const Node& node) {
   return {label, Cast(ScoresOfTwo(score, transform, named.all_positive()), DType::kF32)};
 }
 
-constexpr const char* kDomain = "ai.onnx.ml";
+constexpr const char* kTreesDomain = "ai.onnx.ml";
 
-constexpr OperatorRow kRows[] = {
-    {kDomain, "TreeEnsemble", 5, "X", "Y",
+constexpr OperatorRow kTreesRows[] = {
+    {kTreesDomain, "TreeEnsemble", 5, "X", "Y",
      "aggregate_function:int=1 leaf_targetids:ints! leaf_weights:tensor! membership_values:tensor n_targets:int "
      "nodes_falseleafs:ints! nodes_falsenodeids:ints! nodes_featureids:ints! nodes_hitrates:tensor "
      "nodes_missing_value_tracks_true:ints nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! "
      "nodes_truenodeids:ints! post_transform:int=0 tree_roots:ints!",
      TreeEnsemble},
-    {kDomain, "TreeEnsembleClassifier", 1, "X", "Y Z",
+    {kTreesDomain, "TreeEnsembleClassifier", 1, "X", "Y Z",
      "base_values:floats class_ids:ints class_nodeids:ints class_treeids:ints class_weights:floats "
      "classlabels_int64s:ints classlabels_strings:strings nodes_falsenodeids:ints nodes_featureids:ints "
      "nodes_hitrates:floats nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints "
      "nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats post_transform:string=NONE",
      TreeEnsembleClassifier},
-    {kDomain, "TreeEnsembleClassifier", 3, "X", "Y Z",
+    {kTreesDomain, "TreeEnsembleClassifier", 3, "X", "Y Z",
      "base_values:floats base_values_as_tensor:tensor class_ids:ints class_nodeids:ints class_treeids:ints "
      "class_weights:floats class_weights_as_tensor:tensor classlabels_int64s:ints classlabels_strings:strings "
      "nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats nodes_hitrates_as_tensor:tensor "
      "nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints "
      "nodes_truenodeids:ints nodes_values:floats nodes_values_as_tensor:tensor post_transform:string=NONE",
      TreeEnsembleClassifier},
-    {kDomain, "TreeEnsembleRegressor", 1, "X", "Y",
+    {kTreesDomain, "TreeEnsembleRegressor", 1, "X", "Y",
      "aggregate_function:string=SUM base_values:floats n_targets:int nodes_falsenodeids:ints nodes_featureids:ints "
      "nodes_hitrates:floats nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints "
      "nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats post_transform:string=NONE target_ids:ints "
      "target_nodeids:ints target_treeids:ints target_weights:floats",
      TreeEnsembleRegressor},
-    {kDomain, "TreeEnsembleRegressor", 3, "X", "Y",
+    {kTreesDomain, "TreeEnsembleRegressor", 3, "X", "Y",
      "aggregate_function:string=SUM base_values:floats base_values_as_tensor:tensor n_targets:int "
      "nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats nodes_hitrates_as_tensor:tensor "
      "nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints "
@@ -328,6 +328,6 @@ constexpr OperatorRow kRows[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> TreeOperators() { return kRows; }
+std::span<const OperatorRow> TreeOperators() { return kTreesRows; }
 
 }  // namespace tailor::onnx

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/contraction.h"
+#include "codegen/plan/idioms/idioms.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::lower {
@@ -29,7 +30,7 @@ DimExpr UnknownValue(size_t slot) {
 
 // A constant that may become a slot: an axis' dim size, the buffer dims that the axis indexes and that have its size,
 // and the constant in expressions if it is no other axis' size; or, without an axis, buffer dims of equal size that no
-// such axis indexes; or a literal, whose bits are `value`.
+// such axis indexes; or a literal. `value` is the size, or the literal's bits.
 struct Parameter {
   int axis = -1;
   int64_t value = 0;
@@ -209,12 +210,20 @@ bool IsAnyNumber(const KernelPlan& plan, const Expr& user, size_t i) {
   return user.op == OpKind::kDiv && i == 1 && std::fabs(std::frexp(number, &exponent)) != 0.5f;
 }
 
-// Literals such as the scales of quantized layers.
+// Adds the literals below `id` to `literals`, except those below `end`.
+void CollectLiterals(const KernelPlan& plan, ExprId id, ExprId end, std::set<ExprId>& literals) {
+  if (id == end) return;
+  if (plan.exprs[id].kind == ExprKind::kLiteral) literals.insert(id);
+  for (ExprId arg : plan.exprs[id].args) CollectLiterals(plan, arg, end, literals);
+}
+
+// Literals such as the scales of quantized layers; not those that make an idiom.
 void AddLiterals(const KernelPlan& plan, std::vector<Parameter>& found) {
   const std::vector<ExprId> reachable = ReachableExprs(plan);
   std::set<ExprId> used, excluded;
   for (ExprId id : reachable) {
     const Expr& e = plan.exprs[id];
+    if (const auto gelu = GeluOf(plan, e)) CollectLiterals(plan, id, gelu->x, excluded);
     for (size_t i = 0; i < e.args.size(); ++i) {
       const Expr& literal = plan.exprs[e.args[i]];
       if (literal.kind != ExprKind::kLiteral || literal.dtype != DType::kF32) continue;

@@ -190,7 +190,10 @@ void KernelPlan::ReplaceConstant(ExprId id, int32_t slot) {
   Expr& e = exprs[id];
   interned_.erase(KeyOf(e));
   e.dim_size = {.slot = slot};
-  if (e.kind == ExprKind::kLiteral) e.kind = ExprKind::kParameter, e.bits = 0;
+  if (e.kind == ExprKind::kLiteral) {
+    e.kind = ExprKind::kParameter;
+    e.bits = 0;
+  }
   interned_.emplace(KeyOf(e), id);
 }
 

@@ -88,6 +88,13 @@ bool ScalarEmitter::VariesInRow(ExprId id) const {
   return false;
 }
 
+// Whether `id` is computed from axes and dim sizes alone. Indices that are data are checked where elements are read.
+bool ScalarEmitter::IsPlace(ExprId id) const {
+  const Expr& e = plan_.exprs[id];
+  if (e.kind == ExprKind::kLoad || e.kind == ExprKind::kGatherIndex || e.kind == ExprKind::kOp) return false;
+  return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return IsPlace(arg); });
+}
+
 // Whether `id` is a load of contiguous lanes that only `made` guard, or a choice among such, the same for all lanes.
 bool ScalarEmitter::IsSource(ExprId id, DType dtype, Choices& choices) const {
   const Expr& e = plan_.exprs[id];
@@ -96,10 +103,12 @@ bool ScalarEmitter::IsSource(ExprId id, DType dtype, Choices& choices) const {
     if (buffer.kind != BufferKind::kInput || buffer.dtype != dtype || buffer.layout != ConstantLayout::kRowMajor)
       return false;
     choices.buffers.push_back(e.ref);
+    if (!std::all_of(e.args.begin(), e.args.end(), [&](ExprId index) { return IsPlace(index); })) return false;
     return LaneStep(buffer, e.args) == 1 && (e.predicate < 0 || choices.Imply(plan_, e.predicate));
   }
   if (e.kind != ExprKind::kOp || e.op != OpKind::kSelect) return false;
-  if (plan_.exprs[e.args[0]].kind != ExprKind::kIndexLess || VariesByLane(e.args[0])) return false;
+  if (plan_.exprs[e.args[0]].kind != ExprKind::kIndexLess || !IsPlace(e.args[0]) || VariesByLane(e.args[0]))
+    return false;
   for (const bool holds : {true, false}) {
     const ExprId arm = e.args[holds ? 1 : 2];
     choices.made.emplace_back(e.args[0], holds);

@@ -78,7 +78,7 @@ void ScalarEmitter::SetLocal(int buffer, llvm::Value* value) {
 bool ScalarEmitter::DependsOnLane(ExprId id) const {
   const Expr& e = plan_.exprs[id];
   if (e.kind == ExprKind::kAxis) return e.ref == lane_axis_;
-  if (e.kind == ExprKind::kLiteral || e.kind == ExprKind::kDimSize) return false;
+  if (e.kind == ExprKind::kLiteral || e.kind == ExprKind::kDimSize || e.kind == ExprKind::kParameter) return false;
   if (e.kind == ExprKind::kLoad && plan_.buffers[e.ref].kind == BufferKind::kLocal) {
     auto it = locals_.find(e.ref);
     return it != locals_.end() && it->second->getType()->isVectorTy();

@@ -71,11 +71,12 @@ class ScalarEmitter {
   // Assumes that those conjuncts of predicates hold that are the same in all lanes, where lanes are contiguous.
   void AssumeUniformPredicates(bool hold) { uniform_predicates_hold_ = hold; }
 
-  // Emits, for each select among contiguous inputs by their place (concat) in which the `lanes` lanes along `axis`
-  // agree, the choice of its input. Later loads along `axis` start from there, until another axis is set. Sets `axis`.
+  // For each concat of inputs whose part is the same for all `lanes` lanes along `axis`: emits the choice of the part's
+  // address. Later loads along `axis` start there, until another axis is set. Leaves `axis` at 0, with one lane.
   void ChooseSources(int axis, int lanes);
   // The same choices as those of `other`, whose axes have the same values.
   void ChooseSourcesAs(const ScalarEmitter& other) { sources_ = other.sources_; }
+  void ForgetSources() { sources_.clear(); }
 
   // The stride in elements of an affine access of `buffer`, i64. `map` is of this emitter's plan.
   llvm::Value* EmitStride(const AccessMap& map, int buffer, const char* name);
@@ -142,6 +143,7 @@ class ScalarEmitter {
     bool Imply(const KernelPlan& plan, ExprId predicate) const;
   };
   bool VariesInRow(ExprId id) const;
+  bool IsPlace(ExprId id) const;
   bool IsSource(ExprId id, DType dtype, Choices& choices) const;
   llvm::Value* EmitSourceAddress(ExprId id);
   llvm::Value* EmitFromSource(const Source& source);

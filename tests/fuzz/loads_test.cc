@@ -296,7 +296,7 @@ graph @g(%a: T[N, A, D], %b: T[N, B, D]) {
   }
 }
 
-// Parts that are read at an index, or computed, are none that a row begins in.
+// Concats of concats, and parts that are gathered, computed, broadcast or transposed.
 TEST(ConcatenatedLoads, OfWhatIsReadOtherwise) {
   ExpectRight(R"(
 graph @g(%a: f32[P, D], %i: i64[A], %b: f32[B, D], %c: f32[C, 1], %e: f32[D, E]) {

@@ -1,5 +1,5 @@
-// Layers that differ in their numbers of channels and in their scales, whose kernels are one each (codegen/lower/share_kernels.h), held
-// against the reference.
+// Layers that differ in their numbers of channels and in their scales, whose kernels are one each
+// (codegen/lower/share_kernels.h), held against the reference.
 #include <string>
 #include <vector>
 

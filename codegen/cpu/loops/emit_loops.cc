@@ -1,5 +1,6 @@
 // Emits loop and row kernels. A task is a whole row or several, and runs all stages of the plan.
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -84,6 +85,7 @@ class LoopKernelEmitter {
           if (schedule_.lane_axis >= 0) loops_.row(row).ChooseSources(schedule_.lane_axis, schedule_.lanes);
         }
         loops_.EmitStages();
+        for (int row = 0; row < rows; ++row) loops_.row(row).ForgetSources();
       });
     }
   }
@@ -187,6 +189,7 @@ class LoopKernelEmitter {
 size_t VersionBehind(const Schedule& schedule, size_t streaming) {
   const std::vector<Guard>& guards = schedule.versions[streaming].guards;
   for (size_t v = streaming + 1;; ++v) {
+    assert(v < schedule.versions.size() && "the last version is no general one");
     const Version& version = schedule.versions[v];
     const bool runs = std::all_of(version.guards.begin(), version.guards.end(), [&](const Guard& guard) {
       return std::find(guards.begin(), guards.end(), guard) != guards.end();

@@ -130,6 +130,18 @@ TEST(ShareKernels, LiteralsThatEmittersRecogniseStayApart) {
   EXPECT_EQ(kernels("  %s# = max %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
   EXPECT_EQ(kernels("  %r# = round %x#\n  %s# = add %r#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
   EXPECT_EQ(kernels("  %s# = mul %x#, %c#\n  %y# = max %s#, %c#\n", {"3", "5", "7", "5"}), 2u);
+  const std::string gelu = R"(
+  %r# = constant 0.70710678 : f32[]
+  %o# = constant 1 : f32[]
+  %z# = mul %x#, %r#
+  %e# = erf %z#
+  %g# = add %e#, %o#
+  %h# = mul %x#, %g#
+  %v# = mul %h#, %c#
+  %y# = mul %v#, %d#
+)";
+  EXPECT_EQ(kernels(gelu, {"0.5", "3", "0.6", "3"}), 2u);
+  EXPECT_EQ(kernels(gelu, {"0.5", "3", "0.5", "5"}), 1u);  // only what comes behind differs
 }
 
 // With 300 as a slot, the second kernel has the text of the first.

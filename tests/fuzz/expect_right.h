@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/text.h"
 #include "tests/fuzz/check_graph.h"
@@ -28,15 +31,19 @@ inline void ExpectRightOn(const TestDevice& device, const std::string& text) {
   }
 }
 
-// On the best device under test and on one of the others, another every day; with TAILOR_TEST_ALL on all of them.
-inline void ExpectRight(const std::string& text) {
-  const auto devices = DevicesUnderTest();
+// The best device under test and one of the others, which depends on `text` and on the day; with TAILOR_TEST_ALL all.
+inline std::vector<std::unique_ptr<TestDevice>> DevicesOfToday(const std::string& text) {
+  auto devices = DevicesUnderTest();
+  if (devices.size() <= 2 || std::getenv("TAILOR_TEST_ALL") != nullptr) return devices;
   const uint64_t today = static_cast<uint64_t>(std::time(nullptr)) / 86400;
-  const size_t others = devices.size() > 1 ? devices.size() - 1 : 1;
-  const size_t chosen = 1 + (std::hash<std::string>()(text) + today) % others;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (i == 0 || i == chosen || std::getenv("TAILOR_TEST_ALL") != nullptr) ExpectRightOn(*devices[i], text);
-  }
+  std::swap(devices[1], devices[1 + (std::hash<std::string>()(text) + today) % (devices.size() - 1)]);
+  devices.resize(2);
+  return devices;
+}
+
+// On the devices of today.
+inline void ExpectRight(const std::string& text) {
+  for (const auto& device : DevicesOfToday(text)) ExpectRightOn(*device, text);
 }
 
 }  // namespace tailor

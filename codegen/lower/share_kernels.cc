@@ -263,7 +263,7 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
   return classes;
 }
 
-// Kernels with equal keys differ at most in the sizes of their parameters. The number of slots is part of a key: with
+// Kernels with equal keys differ at most in the values of their parameters. The number of slots is part of a key: with
 // parameters as slots, a kernel over [N, 300] may have the text of one over [N, M].
 std::string KeyOf(const KernelPlan& plan, const std::vector<Parameter>& parameters) {
   const std::vector<std::optional<DimSlot>> all(parameters.size(), DimSlot());

@@ -102,8 +102,8 @@ bool ScalarEmitter::IsSource(ExprId id, DType dtype, Choices& choices) const {
     const Buffer& buffer = plan_.buffers[e.ref];
     if (buffer.kind != BufferKind::kInput || buffer.dtype != dtype || buffer.layout != ConstantLayout::kRowMajor)
       return false;
-    choices.buffers.push_back(e.ref);
     if (!std::all_of(e.args.begin(), e.args.end(), [&](ExprId index) { return IsPlace(index); })) return false;
+    choices.buffers.push_back(e.ref);
     return LaneStep(buffer, e.args) == 1 && (e.predicate < 0 || choices.Imply(plan_, e.predicate));
   }
   if (e.kind != ExprKind::kOp || e.op != OpKind::kSelect) return false;

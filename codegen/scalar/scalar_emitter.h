@@ -143,7 +143,7 @@ class ScalarEmitter {
     bool Imply(const KernelPlan& plan, ExprId predicate) const;
   };
   bool VariesInRow(ExprId id) const;
-  bool IsPlace(ExprId id) const;
+  bool IsPlace(ExprId id) const;  // computed from axes and dim sizes
   bool IsSource(ExprId id, DType dtype, Choices& choices) const;
   llvm::Value* EmitSourceAddress(ExprId id);
   llvm::Value* EmitFromSource(const Source& source);

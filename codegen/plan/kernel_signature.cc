@@ -37,6 +37,8 @@ std::string KernelParameter::Name() const {
       return "fault.base";
     case kTiling:
       return "tiling";
+    case kRowBlocks:
+      return "row.blocks";
     case kLaunchScratch:
       return "launch.scratch";
     case kPhase:
@@ -69,6 +71,7 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
     add(KernelParameter::kFaultBase);
   }
   if (options.chooses_tiling) add(KernelParameter::kTiling);
+  if (options.row_blocks) add(KernelParameter::kRowBlocks);
   if (options.sync != Sync::kNone) {
     add(KernelParameter::kLaunchScratch);
     add(options.sync == Sync::kPhases ? KernelParameter::kPhase : KernelParameter::kGridBarrier);
@@ -84,6 +87,7 @@ KernelSignature KernelSignature::OnHost(const KernelPlan& plan, const Schedule& 
                                   [](const Version& version) { return version.parts.has_value(); });
   return KernelSignature(plan, {.keeps_rows = schedule.tile.keeps_rows(),
                                 .chooses_tiling = schedule.tile.chooses,
+                                .row_blocks = schedule.row_blocks != 0,
                                 .sync = phases ? Sync::kPhases : Sync::kNone,
                                 .polls = PollsOnHost(plan, schedule)});
 }

@@ -24,6 +24,7 @@ struct KernelParameter {
     kFault,      // address of the run's fault record, i64[3]: check id + 1 or 0, value, dim size; the first fault wins
     kFaultBase,  // i64, the check id of the plan's fault 0
     kTiling,     // i64, the tiling chosen for the launch (codegen/cpu/tiling/tiling_model.h, TilingWord)
+    kRowBlocks,  // i64, Schedule::row_blocks
     kLaunchScratch,  // address of the scratch that all tasks of the launch share
     kPhase,          // i64, the number of the current phase
     kGridBarrier,    // address of RtContext::grid_sync
@@ -50,6 +51,7 @@ class KernelSignature {
   struct Options {
     bool keeps_rows = false;  // in scratch
     bool chooses_tiling = false;
+    bool row_blocks = false;
     Sync sync = Sync::kNone;
     bool polls = false;
     int tensor_maps = 0;

@@ -149,9 +149,11 @@ struct Schedule {
   int64_t cross_chunk = 0;
   bool windows = false;  // window reductions by blocks of results (codegen/cpu/loops/window_loops.h)
   ContractionTile tile;
+  // Contractions: the blocks that tasks divide the rows into (Winograd: the rows of supertiles), by the number of
+  // workers too. Then the argument block has one more slot, with their number. 0: as tile.task_rows says.
+  SlotExpr row_blocks;
   std::vector<Version> versions{1};
-  // Tasks per launch, and tasks per chunk, which a thread takes at a time. The division into tasks depends only on
-  // shapes.
+  // Tasks per launch, and tasks per chunk, which a thread takes at a time.
   SlotExpr tasks;
   SlotExpr tasks_per_chunk;
   // Scratch bytes per thread: row buffers, each 64-byte aligned, of the rows that it works on.

@@ -67,6 +67,7 @@ constexpr auto FieldsOf(std::type_identity<Schedule>) {
                     Field{"block_rows", &Schedule::block_rows},
                     Field{"windows", &Schedule::windows},
                     Field{"tile", &Schedule::tile},
+                    Field{"row_blocks", &Schedule::row_blocks},
                     Field{"tasks", &Schedule::tasks},
                     Field{"tasks_per_chunk", &Schedule::tasks_per_chunk},
                     Field{"scratch_bytes", &Schedule::scratch_bytes},

@@ -141,8 +141,10 @@ class ScheduleVerifier {
     if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))
       return Wrong("tile winograd_tiles", "must be set exactly where the rhs has Winograd panels");
     if (winograd) return absl::OkStatus();
-    SlotExpr tasks = SlotExpr::CeilDiv(DimSizeOf(c.m), tile.task_rows) *
-                     SlotExpr::CeilDiv(DimSizeOf(c.n), tile.task_panels * kPanelColumns);
+    if (s_.row_blocks != 0 && (is_link_ || tile.chooses))
+      return Wrong("row_blocks", "is set in a chain or beside chooses");
+    const SlotExpr blocks = s_.row_blocks != 0 ? s_.row_blocks : SlotExpr::CeilDiv(DimSizeOf(c.m), tile.task_rows);
+    SlotExpr tasks = blocks * SlotExpr::CeilDiv(DimSizeOf(c.n), tile.task_panels * kPanelColumns);
     for (int axis : c.batch) tasks = tasks * DimSizeOf(axis);
     return VerifyTasks(tasks);
   }
@@ -184,9 +186,13 @@ class ScheduleVerifier {
   }
 
   absl::Status VerifyLaunch() const {
-    if (!IsOverSlotsOf(plan_, s_.tasks)) return Wrong("tasks", "is not over the plan's slots");
-    if (!IsOverSlotsOf(plan_, s_.tasks_per_chunk)) return Wrong("tasks_per_chunk", "is not over the plan's slots");
+    const bool workers = s_.row_blocks != 0;
+    if (!IsOverSlotsOf(plan_, s_.tasks, workers)) return Wrong("tasks", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.tasks_per_chunk, workers))
+      return Wrong("tasks_per_chunk", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.scratch_bytes)) return Wrong("scratch_bytes", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.row_blocks, workers)) return Wrong("row_blocks", "is not over the plan's slots");
+    if (s_.row_blocks != 0 && !plan_.IsContraction()) return Wrong("row_blocks", "the plan is no contraction");
     if (is_link_ ? s_.tasks_per_chunk != 0 : s_.tasks_per_chunk.constant().value_or(1) < 1)
       return Wrong("tasks_per_chunk", "is not a number of tasks");
     if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");

@@ -120,7 +120,7 @@ void ExpectRightAt(const std::vector<HostTensor>& inputs, const std::vector<Arra
   const auto alone = program.Run(inputs, 1);
   ASSERT_TRUE(alone.ok()) << alone.status();
   ExpectEqual(*alone, want);
-  for (int threads : {2, 5}) {
+  for (int threads : {2, 5, 16}) {
     std::vector<HostTensor> together = *alone;
     for (HostTensor& tensor : together) std::fill(tensor.bytes.begin(), tensor.bytes.end(), std::byte{0x5a});
     ASSERT_EQ(program.RunInto(inputs, threads, &together), absl::OkStatus());

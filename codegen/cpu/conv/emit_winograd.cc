@@ -107,6 +107,10 @@ class WinogradEmitter {
     across_ = tiling(results(0), I64(scratch_.supertiles));
     Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
     down_ = tiling(results(1), b_.CreateUDiv(I64(scratch_.supertiles), width, "block.height"));
+    if (Value* blocks = frame_.Get(KernelParameter::kRowBlocks)) {
+      Value* supertiles = EmitCeilDiv(b_, down_.results, I64(supertile_results_), "supertiles");
+      down_.blocks = EvenTiling::OfCount(b_, supertiles, blocks);
+    }
     Value* n = DimSize(plan_.axes[c_.n].dim_size);
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));

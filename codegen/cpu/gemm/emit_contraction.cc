@@ -105,7 +105,8 @@ class ContractionEmitter {
     const Tiling tiling = tile_.chooses ? ChosenTiling() : RuleTiling(m);
     rows_ = EvenTiling::Emit(b_, m, tiling.limits.rows, tiling.whole_rows);
     groups_ = EvenTiling::Emit(b_, panels, tiling.limits.panels, tiling.whole_panels);
-    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks"));
+    Value* blocks = frame_.Get(KernelParameter::kRowBlocks);
+    row_blocks_ = AtLeastOne(blocks != nullptr ? blocks : EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks"));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, tiling.task_columns, "panel.blocks"));
     return tiling.ahead;
   }

@@ -5,6 +5,7 @@
 #include "codegen/cpu/schedule/schedule_chain.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/cpu/schedule/tasks.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
 
@@ -57,7 +58,6 @@ Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
   const SlotExpr rows = OverSlots(plan.axes.back().dim_size);
   schedule.tasks = SlotExpr::CeilDiv(rows, block);
   for (size_t i = 0; i + 1 < plan.axes.size(); ++i) schedule.tasks = schedule.tasks * OverSlots(plan.axes[i].dim_size);
-  constexpr int64_t kChunkMultiplyAdds = 1 << 19;
   schedule.tasks_per_chunk =
       SlotExpr::Max(1, SlotExpr::FloorDiv(kChunkMultiplyAdds, SlotExpr::Min(rows, block) * row_cost + 1));
   return schedule;

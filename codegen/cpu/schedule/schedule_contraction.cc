@@ -14,6 +14,7 @@
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_winograd.h"
+#include "codegen/cpu/schedule/tasks.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/plan/contraction.h"
@@ -200,12 +201,21 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
 
   const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),
                  k = OverSlots(plan.axes[c.k].dim_size);
-  schedule.tasks = SlotExpr::CeilDiv(m, tile.task_rows) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
-  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
+  SlotExpr others = SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  for (int axis : c.batch) others = others * OverSlots(plan.axes[axis].dim_size);
+  SlotExpr blocks = SlotExpr::CeilDiv(m, tile.task_rows);
+  // A block of fewer rows is less than a chunk.
+  const int64_t per_row = columns.fixed && steps.fixed
+                              ? std::min(columns.max, tile.task_panels * kPanelColumns) * steps.max
+                              : kChunkMultiplyAdds / kTaskRows;
+  const int64_t least_rows = std::max(kTaskRows, kChunkMultiplyAdds / std::max<int64_t>(per_row, 1));
+  const bool few_blocks = !in_chain && !tile.chooses && tile.task_rows > least_rows;
+  if (few_blocks && RangeOfDimSize(plan, plan.axes[c.m].dim_size).max > least_rows)
+    blocks = schedule.row_blocks = RowBlocks(blocks, SlotExpr::CeilDiv(m, least_rows), others);
+  schedule.tasks = blocks * others;
 
-  // A thread takes several small tasks at a time, so that each grab is worth its cost. Reading a panel from memory
-  // takes about as long as multiplying eight rows by it.
-  constexpr int64_t kChunkMultiplyAdds = 1 << 19, kReadingRows = 8;
+  // Reading a panel from memory takes about as long as multiplying eight rows by it.
+  constexpr int64_t kReadingRows = 8;
   const SlotExpr rows = SlotExpr::Min(m, tile.task_rows) + kReadingRows;
   const SlotExpr per_task = rows * SlotExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
   schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(kChunkMultiplyAdds, per_task));

@@ -7,6 +7,7 @@
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/conv/winograd.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
+#include "codegen/cpu/schedule/tasks.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cpu {
@@ -53,11 +54,18 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
   const SlotExpr block_height = SlotExpr::FloorDiv(most_supertiles, SlotExpr::Max(block_width, 1));
   const SlotExpr n = OverSlots(plan.axes[c.n].dim_size);
-  schedule.tasks =
-      blocks_across * CeilDivBy(down, block_height) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
-  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
+  // A block of fewer tiles reads all weights for few multiply-adds, or is less than a chunk.
+  constexpr int64_t kFewTiles = 16;
+  const int64_t columns_of_task =
+      std::min(RangeOfDimSize(plan, plan.axes[c.n].dim_size).max, tile.task_panels * kPanelColumns);
+  const int64_t per_tile = kWinogradPoints * gemm::WinogradChannels(plan, c) * columns_of_task;
+  const int64_t least_tiles = std::max(kFewTiles, kChunkMultiplyAdds / std::max<int64_t>(per_tile, 1));
+  const SlotExpr least_height = CeilDivBy(least_tiles, block_width * (c.dilation * c.dilation));
+  SlotExpr others = blocks_across * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  for (int axis : c.batch) others = others * OverSlots(plan.axes[axis].dim_size);
+  schedule.row_blocks = RowBlocks(CeilDivBy(down, block_height), CeilDivBy(down, least_height), others);
+  schedule.tasks = schedule.row_blocks * others;
 
-  constexpr int64_t kChunkMultiplyAdds = 1 << 19;
   const SlotExpr tiles = SlotExpr::Min(down * across * (c.dilation * c.dilation), tile.winograd_tiles);
   const SlotExpr per_task =
       tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * SlotExpr::Min(n, tile.task_panels * kPanelColumns) +

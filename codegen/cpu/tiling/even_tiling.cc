@@ -24,12 +24,15 @@ llvm::Value* EmitCeilDiv(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value
   return b.CreateUDiv(rounded, divisor, name);
 }
 
+EvenTiling EvenTiling::OfCount(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* tiles) {
+  llvm::Value* divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, tiles, b.getInt64(1));
+  return {.tiles = tiles,
+          .base = b.CreateUDiv(dim_size, divisor, "tile.base"),
+          .extra = b.CreateURem(dim_size, divisor, "tile.extra")};
+}
+
 EvenTiling EvenTiling::Emit(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* limit, llvm::Value* whole) {
-  EvenTiling tiling;
-  tiling.tiles = EmitCeilDiv(b, dim_size, limit, "tiles");
-  llvm::Value* divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, tiling.tiles, b.getInt64(1));
-  tiling.base = b.CreateUDiv(dim_size, divisor, "tile.base");
-  tiling.extra = b.CreateURem(dim_size, divisor, "tile.extra");
+  EvenTiling tiling = OfCount(b, dim_size, EmitCeilDiv(b, dim_size, limit, "tiles"));
   if (whole == nullptr) return tiling;
   tiling.base = b.CreateSelect(whole, limit, tiling.base, "tile.base");
   tiling.extra = b.CreateSelect(whole, b.getInt64(0), tiling.extra, "tile.extra");

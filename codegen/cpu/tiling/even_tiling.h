@@ -20,6 +20,8 @@ struct EvenTiling {
   // `limit` > 0. A dim size of 0 has no tiles. `whole`: i1; null means false.
   static EvenTiling Emit(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* limit,
                          llvm::Value* whole = nullptr);
+  // `tiles` tiles, at most as many as the dim size.
+  static EvenTiling OfCount(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* tiles);
   // Tiling of a matmul's rows; RowLimit (tile_shapes.h) limits the tile size.
   static EvenTiling OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile);
   llvm::Value* Start(llvm::IRBuilderBase& b, llvm::Value* tile) const;

@@ -188,6 +188,8 @@ class LayoutEmitter {
         return f_.b.getInt64(unit_.program.first_check + launch.first_fault_check);
       case KernelParameter::kTiling:
         return shape.on_host().tiling;
+      case KernelParameter::kRowBlocks:
+        return shape.on_host().row_blocks;
       case KernelParameter::kParts:
         return shape.parts.value;
       case KernelParameter::kPhase:

@@ -199,7 +199,9 @@ void HostShapes::ShapeOnHost(const EmittedKernel& kernel, SlotEmitter& slots, La
   };
   ChooseVersion<HostLaunch>(
       kernel.on_host().versions, fields, [&](const HostLaunch&) { return Constant(0); }, slots, shape);
-  if (kernel.on_host().schedule->tile.chooses) ChooseTiling(kernel, shape);
+  const Schedule& schedule = *kernel.on_host().schedule;
+  if (schedule.row_blocks != 0) on_host.row_blocks = slots.Emit(schedule.row_blocks).value;
+  if (schedule.tile.chooses) ChooseTiling(kernel, shape);
 }
 
 void HostShapes::ShapeOnDevice(const EmittedKernel& kernel, SlotEmitter& slots, LaunchShape& shape) {

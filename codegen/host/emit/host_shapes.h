@@ -19,8 +19,9 @@ namespace tailor::host {
 
 struct HostLaunchShape {
   DimValue tasks, tasks_per_chunk;
-  DimValue phases;                // HostLaunch::Phases::word
-  llvm::Value* tiling = nullptr;  // TilingWord, for matmuls that choose a tiling
+  DimValue phases;                    // HostLaunch::Phases::word
+  llvm::Value* tiling = nullptr;      // TilingWord, for matmuls that choose a tiling
+  llvm::Value* row_blocks = nullptr;  // Schedule::row_blocks, for contractions that have them
 };
 
 struct DeviceLaunchShape {

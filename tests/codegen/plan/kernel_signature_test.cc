@@ -69,6 +69,9 @@ TEST(KernelSignature, OnHostFollowsFromTheSchedule) {
   EXPECT_EQ(KernelSignature::OnHost(Plan(), schedule).SlotOf(KernelParameter::kParts), 11);
   schedule.tile.chooses = true;
   EXPECT_EQ(KernelSignature::OnHost(Plan(), schedule).SlotOf(KernelParameter::kTiling), 9);
+  schedule.tile.chooses = false;
+  schedule.row_blocks = SlotExpr::Slot(0);
+  EXPECT_EQ(KernelSignature::OnHost(Plan(), schedule).SlotOf(KernelParameter::kRowBlocks), 9);
 }
 
 }  // namespace

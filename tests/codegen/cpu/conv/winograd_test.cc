@@ -214,11 +214,11 @@ TEST(ScheduleWinograd, TasksAreBlocksOfTilesAndOfColumns) {
   const Schedule schedule = cpu::ScheduleContraction(plan, TraitsOf("x86-64-v4"));
   ASSERT_EQ(schedule.tile.winograd_tiles, 96);
   // By images, and rows and columns of results.
-  const auto tasks = [&](int64_t n, int64_t rows, int64_t columns) {
+  const auto tasks = [&](int64_t n, int64_t rows, int64_t columns, int64_t workers = 1) {
     std::vector<int64_t> slots;
     for (const DimSlot& slot : plan.dims) slots.push_back(*slot.value.Evaluate({n, rows + 2, columns + 2}));
-    EXPECT_GE(*schedule.tasks_per_chunk.Evaluate(slots), 1);
-    return *schedule.tasks.Evaluate(slots);
+    EXPECT_GE(*schedule.tasks_per_chunk.Evaluate(slots, workers), 1);
+    return *schedule.tasks.Evaluate(slots, workers);
   };
   EXPECT_EQ(tasks(1, 1, 1), 2);  // 128 of the 200 columns, and the others
   EXPECT_EQ(tasks(3, 20, 18), 2 * 3);
@@ -232,6 +232,12 @@ TEST(ScheduleWinograd, TasksAreBlocksOfTilesAndOfColumns) {
   EXPECT_EQ(tasks(1, 0, 20), 0);
   EXPECT_EQ(tasks(1, 20, 0), 0);
   EXPECT_EQ(tasks(1, -2, -2), 0);  // images without a window
+  // More workers: at least 16 tiles a task.
+  EXPECT_EQ(tasks(1, 20, 20, 2), 2 * 4);
+  EXPECT_EQ(tasks(1, 20, 20, 64), 2 * 5);  // 2 rows of 10 tiles
+  EXPECT_EQ(tasks(9, 20, 20, 2), 9 * 2 * 2);
+  EXPECT_EQ(tasks(1, 1, 1, 64), 2);
+  EXPECT_EQ(tasks(1, 0, 20, 64), 0);
 }
 
 }  // namespace

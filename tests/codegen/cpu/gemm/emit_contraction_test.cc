@@ -150,6 +150,42 @@ TEST(EmitContraction, AVectorWithoutRowsHasTheOffsetOfTheLastOne) {
   EXPECT_NE(text.find("store i64 %last.offset"), std::string::npos) << text;
 }
 
+// Results along rows: the host divides the rows into blocks by the number of workers.
+TEST(EmitContraction, BlocksOfRowsByWorkersHaveTheBitsOfOneWorker) {
+  const std::vector<MatmulCaseForm> forms = {
+      {.batch = {kDynamic}, .rhs_has_batch = {false}, .n = 40, .transpose_lhs = true, .transpose_out = true},
+      {.n = 5, .transpose_lhs = true, .transpose_out = true},  // rows in lanes
+      {.n = 200, .transpose_lhs = true, .transpose_out = true, .epilogue = true},
+      {.dtype = DType::kF64, .transpose_out = true, .epilogue = true}};
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    for (const MatmulCaseForm& form : forms) {
+      Matmul matmul(form, target);
+      ASSERT_NE(matmul.schedule().row_blocks, 0);
+      for (const int64_t m : {0, 1, 48, 49, 97, 196, 250, 1100}) {  // packed from 1024 rows on
+        const MatmulCaseSize size{.batch = std::vector<int64_t>(form.batch.size(), 2),
+                                  .m = m,
+                                  .n = form.n == kDynamic ? 33 : form.n,
+                                  .k = form.k == kDynamic ? 70 : form.k};
+        for (size_t version = 0; version < matmul.schedule().versions.size(); ++version) {
+          matmul.SetVersion(version);
+          matmul.SetWorkers(1);
+          const int64_t tasks = matmul.Tasks(size);
+          const std::vector<char> alone = matmul.Run(size);
+          matmul.ExpectRight(size, alone);
+          for (const int64_t workers : {2, 7, 64}) {
+            matmul.SetWorkers(workers);
+            const int64_t more = matmul.Tasks(size);
+            EXPECT_GE(more, tasks);
+            EXPECT_EQ(matmul.Run(size, {0, more / 3, more / 2, more}), alone)
+                << m << " rows, version " << version << ", " << workers << " workers";
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(EmitContraction, LongDepthOfRowsInLanes) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

@@ -58,7 +58,7 @@ MatmulTiling Matmul::TilingOf(const MatmulCaseSize& size) const {
 }
 
 int64_t Matmul::Tasks(const MatmulCaseSize& size) const {
-  if (!schedule_.tile.chooses) return *schedule_.tasks.Evaluate(DimsOf(plan_, size));
+  if (!schedule_.tile.chooses) return *schedule_.tasks.Evaluate(DimsOf(plan_, size), workers_);
   return TilingTasks(TilingOf(size), {size.m, size.n, size.k, BatchCount(form_, size)});
 }
 
@@ -76,6 +76,7 @@ std::vector<char> Matmul::Run(const MatmulCaseSize& size, const std::vector<int6
     behind_scratch = absl::MakeConstSpan(scratch).subspan(address + bytes - reinterpret_cast<int64_t>(scratch.data()));
   }
   if (schedule_.tile.chooses) args.push_back(static_cast<int64_t>(TilingWord(TilingOf(size), ahead_)));
+  if (schedule_.row_blocks != 0) args.push_back(*schedule_.row_blocks.Evaluate(DimsOf(plan_, size), workers_));
   std::optional<PollCounter> run;
   polls_ ? run.emplace(*polls_) : run.emplace();
   if (PollsOnHost(plan_, schedule_)) args.push_back(run->slot());

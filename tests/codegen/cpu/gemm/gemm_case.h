@@ -34,6 +34,8 @@ class Matmul {
   void SetVersion(size_t version) { version_ = version; }
   // CostProfile::ahead of the machine that it is to think it runs on.
   void SetAhead(float ahead) { ahead_ = ahead; }
+  // The number of workers that tasks are made for.
+  void SetWorkers(int64_t workers) { workers_ = workers; }
   int64_t Tasks(const MatmulCaseSize& size) const;
   // Runs the task ranges [starts[i], starts[i + 1]) in order and returns the output's bytes. Fails the test
   // if anything beyond the output was written.
@@ -52,6 +54,7 @@ class Matmul {
   std::optional<MatmulTiling> tiling_;
   std::optional<int> polls_;
   size_t version_ = 0;
+  int64_t workers_ = 1;
   float ahead_ = CostProfile().prefetch_distance;
   KernelPlan plan_;
   Schedule schedule_;

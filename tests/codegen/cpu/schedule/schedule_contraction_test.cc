@@ -199,6 +199,29 @@ TEST(ScheduleContraction, MatmulsInF32Choose) {
   EXPECT_FALSE(chooses({.transpose_out = true}));
 }
 
+// Results along rows, as of a 1 x 1 convolution of images.
+TEST(ScheduleContraction, FewRowsAreDividedAmongWorkers) {
+  const KernelPlan plan = MakeMatmulPlan(
+      {.batch = {kDynamic}, .rhs_has_batch = {false}, .n = 64, .k = 512, .transpose_lhs = true, .transpose_out = true});
+  const Schedule schedule = ScheduleContraction(plan, FindCpuTarget("x86-64-v4")->traits);
+  const auto tasks = [&](int64_t batch, int64_t rows, int64_t workers) {
+    EXPECT_GE(*schedule.tasks_per_chunk.Evaluate({batch, rows}, workers), 1);
+    return *schedule.tasks.Evaluate({batch, rows}, workers);
+  };
+  EXPECT_EQ(tasks(1, 196, 1), 1);
+  EXPECT_EQ(tasks(1, 196, 2), 5);  // of at most 48 rows
+  EXPECT_EQ(tasks(1, 784, 1), 4);
+  EXPECT_EQ(tasks(1, 784, 2), 8);
+  EXPECT_EQ(tasks(1, 784, 3), 16);
+  EXPECT_EQ(tasks(1, 784, 64), 17);
+  EXPECT_EQ(tasks(7, 784, 2), 7 * 4);  // enough without
+  EXPECT_EQ(tasks(1, 30, 64), 1);
+  EXPECT_EQ(tasks(0, 784, 64), 0);
+  EXPECT_EQ(tasks(1, 0, 64), 0);
+  EXPECT_EQ(ScheduleContraction(MakeMatmulPlan({.n = 512, .k = 512}), FindCpuTarget("x86-64-v4")->traits).row_blocks,
+            0);
+}
+
 TEST(ScheduleContraction, WeightsInDouble) {
   EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
                          "x86-64-v3"),

@@ -7,6 +7,16 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTS = {"D": 11, "B": 12, "T": 7, "M": 6, "A": 7}
 TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.MULTILINE)
+METHOD = re.compile(r"^class (\w+)\(unittest|^    def (test_\w+)", re.MULTILINE)
+
+
+def methods(path):
+    """Tests of a Python file: "Class.test_method"."""
+    suite = None
+    for found in METHOD.finditer(path.read_text()):
+        suite = found[1] or suite
+        if found[2]:
+            yield f"{suite}.{found[2]}"
 
 
 def rows():
@@ -26,6 +36,8 @@ class PapersTest(unittest.TestCase):
 
     def test_tests_and_folders_exist(self):
         known = {f"{suite}.{name}" for path in (ROOT / "tests").rglob("*.cc") for suite, name in TEST.findall(path.read_text())}
+        for path in (ROOT / "tests").rglob("*_test.py"):
+            known.update(methods(path))
         for name, _, state, where, tests in rows():
             with self.subTest(name):
                 named = re.findall(r"`([^`]+)`", tests)

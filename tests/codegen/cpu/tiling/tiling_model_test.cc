@@ -98,6 +98,13 @@ TEST(TilingChunk, GivesThreadsEqualShares) {
   EXPECT_EQ(TilingChunk(kPlain, kTile, dim_sizes), 1);
 }
 
+TEST(TilingChunk, ManyThreadsDoNotShareLittleWork) {
+  MatmulShape dim_sizes = {.m = 8, .n = 6 * 64, .k = 96, .threads = 16};
+  EXPECT_EQ(TilingChunk(kPlain, kTile, dim_sizes), 3);  // worth two turns
+  dim_sizes.k = 8;
+  EXPECT_EQ(TilingChunk(kPlain, kTile, dim_sizes), 6);
+}
+
 TEST(ChooseTiling, IsTheRulesWhereNothingIsFaster) {
   ContractionTile tile = kTile;
   tile.tilings = TilingFamily(FindCpuTarget("x86-64-v4")->traits, 1, tile, true);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -100,23 +101,44 @@ class Divisions {
   std::map<std::array<int64_t, 3>, Region> best_;
 };
 
-// Measured times of both, in seconds. The regions of a division run one after the other.
-std::pair<double, double> Measure(const TiledMatmul& matmul, const Division& one, const Division& two) {
-  constexpr int kRounds = 60;
-  constexpr double kSeconds = 3e-4;
-  std::vector<std::unique_ptr<tune::PlainOperands>> operands;
-  const auto call_of = [&](const Division& division) {
+// The parts of one matmul's operands that the regions read. Regions of columns store results of their own width, since
+// a call has no stride for them.
+class RegionCalls {
+ public:
+  explicit RegionCalls(const MatmulShape& shape) : shape_(shape), operands_(shape.m, shape.n, shape.k) {}
+
+  tune::Call Of(const TiledMatmul& matmul, const Division& division) {
     std::vector<tune::BoundMatmul> calls;
+    const tailor_product whole = operands_.Offered();
+    int64_t row = 0, column = 0;
     for (const Region& region : division) {
-      const MatmulShape& shape = region.shape;
-      operands.push_back(std::make_unique<tune::PlainOperands>(shape.m, shape.n, shape.k));
-      calls.push_back(operands.back()->Bind(matmul.code(), &region.tiling));
+      const MatmulShape& part = region.shape;
+      const float *lhs = static_cast<const float*>(whole.lhs) + row * part.k,
+                  *rhs = static_cast<const float*>(whole.rhs) + column * part.k;
+      auto* out = static_cast<float*>(whole.out) + row * part.n;
+      if (part.n < shape_.n) out = narrow_.emplace_back(part.m * part.n).data();
+      calls.push_back(matmul.code().Bind(part.m, part.n, part.k, lhs, rhs, out, &region.tiling));
+      part.n < shape_.n ? column += part.n : row += part.m;
     }
     return [calls] {
       for (const tune::BoundMatmul& call : calls) call();
     };
-  };
-  const std::vector<double> times = tune::LeastTimes({call_of(one), call_of(two)}, kRounds, kSeconds);
+  }
+
+ private:
+  MatmulShape shape_;
+  tune::PlainOperands operands_;
+  std::list<std::vector<float>> narrow_;
+};
+
+// Measured times of both, in seconds. The regions of a division run one after the other.
+std::pair<double, double> Measure(const TiledMatmul& matmul, const MatmulShape& shape, const Division& one,
+                                  const Division& two) {
+  constexpr int kRounds = 60;
+  constexpr double kSeconds = 3e-4;
+  RegionCalls regions(shape);
+  const std::vector<double> times =
+      tune::LeastTimes({regions.Of(matmul, one), regions.Of(matmul, two)}, kRounds, kSeconds);
   return {times[0], times[1]};
 }
 
@@ -124,21 +146,22 @@ void PrintTable() {
   constexpr double kDiffers = 0.01;
   const TiledMatmul matmul(tune::MatmulForm{});
   Divisions divisions(matmul);
-  int shapes = 0, others = 0, two_regions = 0;
-  double sum_one = 0, sum_two = 0, sum_measured = 0, worst = INFINITY, best = 0;
+  int shapes = 0, differ = 0, timed = 0;
+  double gain_of_one = 0, gain_of_two = 0, measured_gain = 0;  // sums of logarithms
+  double worst = INFINITY, best = 0;
   std::printf("| M x K x N | one tiling | two regions | predicted gain | measured gain |\n|---|---|---|---|---|\n");
   for (MatmulShape shape; std::cin >> shape.m >> shape.k >> shape.n;) {
     ++shapes;
     const Region rule = divisions.With(matmul.Rule(shape.m), shape);
     const Division one = {divisions.Best(shape)}, two = divisions.BestOfTwo(shape);
-    sum_one += std::log(rule.time / TimeOf(one));
-    others += !(one[0].tiling == rule.tiling);
-    sum_two += std::log(TimeOf(one) / TimeOf(two));
+    gain_of_one += std::log(rule.time / TimeOf(one));
+    differ += !(one[0].tiling == rule.tiling);
+    gain_of_two += std::log(TimeOf(one) / TimeOf(two));
     if (TimeOf(two) > TimeOf(one) * (1 - kDiffers)) continue;
-    ++two_regions;
-    const auto [time_of_one, time_of_two] = Measure(matmul, one, two);
+    ++timed;
+    const auto [time_of_one, time_of_two] = Measure(matmul, shape, one, two);
     const double gain = time_of_one / time_of_two;
-    sum_measured += std::log(gain);
+    measured_gain += std::log(gain);
     worst = std::min(worst, gain), best = std::max(best, gain);
     std::printf("| %lldx%lldx%lld | %s | %s | %.3f | %.3f |\n", static_cast<long long>(shape.m),
                 static_cast<long long>(shape.k), static_cast<long long>(shape.n), Text(one).c_str(), Text(two).c_str(),
@@ -147,10 +170,9 @@ void PrintTable() {
   if (shapes == 0) return;
   std::printf(
       "\n%d shapes. Predicted: the best tiling over the rule's %.3f (differs for %d); two regions over it %.3f,\n",
-      shapes, std::exp(sum_one / shapes), others, std::exp(sum_two / shapes));
-  std::printf("by more than %.0f %% for %d.", 100 * kDiffers, two_regions);
-  if (two_regions > 0)
-    std::printf(" Measured for these: %.3f (%.3f to %.3f).", std::exp(sum_measured / two_regions), worst, best);
+      shapes, std::exp(gain_of_one / shapes), differ, std::exp(gain_of_two / shapes));
+  std::printf("by more than %.0f %% for %d.", 100 * kDiffers, timed);
+  if (timed > 0) std::printf(" Measured for these: %.3f (%.3f to %.3f).", std::exp(measured_gain / timed), worst, best);
   std::printf("\n");
 }
 

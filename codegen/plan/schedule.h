@@ -149,8 +149,8 @@ struct Schedule {
   int64_t cross_chunk = 0;
   bool windows = false;  // window reductions by blocks of results (codegen/cpu/loops/window_loops.h)
   ContractionTile tile;
-  // Contractions: the blocks that tasks divide the rows into (Winograd: the rows of supertiles), by the number of
-  // workers too. Then the argument block has one more slot, with their number. 0: as tile.task_rows says.
+  // Number of blocks that tasks divide the rows of a contraction into (Winograd: the rows of supertiles). It depends on
+  // the number of workers and is an argument of the kernel. 0: ceil(m / tile.task_rows).
   SlotExpr row_blocks;
   std::vector<Version> versions{1};
   // Tasks per launch, and tasks per chunk, which a thread takes at a time.

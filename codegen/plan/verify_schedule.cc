@@ -143,7 +143,10 @@ class ScheduleVerifier {
     if (winograd) return absl::OkStatus();
     if (s_.row_blocks != 0 && (is_link_ || tile.chooses))
       return Wrong("row_blocks", "is set in a chain or beside chooses");
-    const SlotExpr blocks = s_.row_blocks != 0 ? s_.row_blocks : SlotExpr::CeilDiv(DimSizeOf(c.m), tile.task_rows);
+    const SlotExpr least = SlotExpr::CeilDiv(DimSizeOf(c.m), tile.task_rows);
+    if (s_.row_blocks != 0 && SlotExpr::Max(s_.row_blocks, least) != s_.row_blocks)
+      return Wrong("row_blocks", absl::StrCat("is not known to be at least ", least.Text()));
+    const SlotExpr blocks = s_.row_blocks != 0 ? s_.row_blocks : least;
     SlotExpr tasks = blocks * SlotExpr::CeilDiv(DimSizeOf(c.n), tile.task_panels * kPanelColumns);
     for (int axis : c.batch) tasks = tasks * DimSizeOf(axis);
     return VerifyTasks(tasks);
@@ -188,8 +191,7 @@ class ScheduleVerifier {
   absl::Status VerifyLaunch() const {
     const bool workers = s_.row_blocks != 0;
     if (!IsOverSlotsOf(plan_, s_.tasks, workers)) return Wrong("tasks", "is not over the plan's slots");
-    if (!IsOverSlotsOf(plan_, s_.tasks_per_chunk, workers))
-      return Wrong("tasks_per_chunk", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.tasks_per_chunk)) return Wrong("tasks_per_chunk", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.scratch_bytes)) return Wrong("scratch_bytes", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.row_blocks, workers)) return Wrong("row_blocks", "is not over the plan's slots");
     if (s_.row_blocks != 0 && !plan_.IsContraction()) return Wrong("row_blocks", "the plan is no contraction");

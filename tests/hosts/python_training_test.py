@@ -8,8 +8,9 @@ import tailor
 VOCABULARY, WIDTH, HIDDEN, CLASSES = 7, 6, 10, 3
 RATE, EPSILON = 0.5, 1e-5
 SHAPES = {
-    "embedding": (VOCABULARY, WIDTH), "gain": (WIDTH,), "bias": (WIDTH,), "query": (WIDTH, WIDTH), "key": (WIDTH, WIDTH),
-    "value": (WIDTH, WIDTH), "project": (WIDTH, WIDTH), "hide": (WIDTH, HIDDEN), "classify": (HIDDEN, CLASSES),
+    "embedding": (VOCABULARY, WIDTH), "gain": (WIDTH,), "bias": (WIDTH,),
+    "query": (WIDTH, WIDTH), "key": (WIDTH, WIDTH), "value": (WIDTH, WIDTH), "project": (WIDTH, WIDTH),
+    "hide": (WIDTH, HIDDEN), "classify": (HIDDEN, CLASSES),
 }
 
 
@@ -53,10 +54,10 @@ def training_step():
     labels = graph.input("labels", "i64", [batch])
     rows = batch * length
 
-    def flat(x, columns=WIDTH):
-        return x.reshape([rows, columns])
+    def flatten(x):
+        return x.reshape([rows, WIDTH])
 
-    def deep(x):
+    def unflatten(x):
         return x.reshape([batch, length, WIDTH])
 
     # Forward.
@@ -64,12 +65,12 @@ def training_step():
     centered = h - h.reduce_mean([-1], keep_dims=1)
     rstd = ((centered * centered).reduce_mean([-1], keep_dims=1) + EPSILON).rsqrt()
     unit = centered * rstd
-    n = flat(unit * w["gain"] + w["bias"])
-    query, key, value = (deep(n @ w[name]) for name in ("query", "key", "value"))
+    n = flatten(unit * w["gain"] + w["bias"])
+    query, key, value = (unflatten(n @ w[name]) for name in ("query", "key", "value"))
     scale = float(1 / np.sqrt(WIDTH))
-    weights = (query.dot(key, transpose_rhs=1) * scale).softmax()
-    attended = weights @ value
-    mixed = h + deep(flat(attended) @ w["project"])
+    probabilities = (query.dot(key, transpose_rhs=1) * scale).softmax()
+    attended = probabilities @ value
+    mixed = h + unflatten(flatten(attended) @ w["project"])
     pooled = mixed.reduce_mean([1])
     hidden = (pooled @ w["hide"]).tanh()
     predicted = (hidden @ w["classify"]).softmax()
@@ -83,22 +84,23 @@ def training_step():
     d_pooled = d_hidden.dot(w["hide"], transpose_rhs=1)
     steps = graph.constant(np.float32(1)).broadcast([length]).reduce_sum([0])
     d_mixed = (d_pooled / steps).reshape([batch, 1, WIDTH]).broadcast([batch, length, WIDTH])
-    d_attended = deep(flat(d_mixed).dot(w["project"], transpose_rhs=1))
-    d_weights = d_attended.dot(value, transpose_rhs=1)
-    d_scores = weights * (d_weights - (d_weights * weights).reduce_sum([-1], keep_dims=1)) * scale
-    d_rows = {"query": flat(d_scores @ key), "key": flat(d_scores.dot(query, transpose_lhs=1)),
-              "value": flat(weights.dot(d_attended, transpose_lhs=1))}
+    d_attended = unflatten(flatten(d_mixed).dot(w["project"], transpose_rhs=1))
+    d_probabilities = d_attended.dot(value, transpose_rhs=1)
+    d_sum = (d_probabilities * probabilities).reduce_sum([-1], keep_dims=1)
+    d_scores = probabilities * (d_probabilities - d_sum) * scale
+    d_rows = {"query": flatten(d_scores @ key), "key": flatten(d_scores.dot(query, transpose_lhs=1)),
+              "value": flatten(probabilities.dot(d_attended, transpose_lhs=1))}
     d_n = sum(d_rows[name].dot(w[name], transpose_rhs=1) for name in ("query", "key", "value"))
-    d_unit = deep(d_n) * w["gain"]
+    d_unit = unflatten(d_n) * w["gain"]
     d_h = d_mixed + rstd * (d_unit - d_unit.reduce_mean([-1], keep_dims=1)
                             - unit * (d_unit * unit).reduce_mean([-1], keep_dims=1))
     zeros = graph.constant(np.zeros(SHAPES["embedding"], np.float32))
     gradients = {
-        "embedding": zeros.scatter(tokens.reshape([rows, 1]), flat(d_h), "add"),
-        "gain": (d_n * flat(unit)).reduce_sum([0]),
+        "embedding": zeros.scatter(tokens.reshape([rows, 1]), flatten(d_h), "add"),
+        "gain": (d_n * flatten(unit)).reduce_sum([0]),
         "bias": d_n.reduce_sum([0]),
         **{name: n.dot(d, transpose_lhs=1) for name, d in d_rows.items()},
-        "project": flat(attended).dot(flat(d_mixed), transpose_lhs=1),
+        "project": flatten(attended).dot(flatten(d_mixed), transpose_lhs=1),
         "hide": pooled.dot(d_hidden, transpose_lhs=1),
         "classify": hidden.dot(d_logits, transpose_lhs=1),
     }

@@ -90,6 +90,7 @@ std::unique_ptr<llvm::MemoryBuffer> CompilePlainMatmul(const KernelPlan& plan, c
                                                        const CpuTarget& target, const std::string& name) {
   Schedule schedule = cpu::ScheduleContraction(plan, target.traits);
   schedule.tile = tile;
+  schedule.row_blocks = 0;  // Bind counts the tasks
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(name, context);
   const EmitTarget emit = EmitTarget::Of(target.traits);

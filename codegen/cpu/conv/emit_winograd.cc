@@ -100,17 +100,13 @@ class WinogradEmitter {
       Value* inside = b_.CreateSub(DimSize(ImageDimSize(from_last)), I64(WinogradHalo(c_)));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
     };
-    const auto tiling = [&](Value* results, Value* most_supertiles) {
-      Value* supertiles = EmitCeilDiv(b_, results, I64(supertile_results_), "supertiles");
-      return Tiling{results, EvenTiling::Emit(b_, supertiles, most_supertiles)};
+    const auto supertiles = [&](Value* results) {
+      return EmitCeilDiv(b_, results, I64(supertile_results_), "supertiles");
     };
-    across_ = tiling(results(0), I64(scratch_.supertiles));
-    Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
-    down_ = tiling(results(1), b_.CreateUDiv(I64(scratch_.supertiles), width, "block.height"));
-    if (Value* blocks = frame_.Get(KernelParameter::kRowBlocks)) {
-      Value* supertiles = EmitCeilDiv(b_, down_.results, I64(supertile_results_), "supertiles");
-      down_.blocks = EvenTiling::OfCount(b_, supertiles, blocks);
-    }
+    Value *across = results(0), *down = results(1), *blocks_down = frame_.Get(KernelParameter::kRowBlocks);
+    if (blocks_down == nullptr) blocks_down = I64(0);  // Schedule::row_blocks is the constant 0: there are no tasks
+    across_ = {across, EvenTiling::Emit(b_, supertiles(across), I64(scratch_.supertiles))};
+    down_ = {down, EvenTiling::OfCount(b_, supertiles(down), blocks_down)};
     Value* n = DimSize(plan_.axes[c_.n].dim_size);
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));

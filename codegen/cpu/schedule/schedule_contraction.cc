@@ -204,13 +204,14 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   SlotExpr others = SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) others = others * OverSlots(plan.axes[axis].dim_size);
   SlotExpr blocks = SlotExpr::CeilDiv(m, tile.task_rows);
-  // A block of fewer rows is less than a chunk.
-  const int64_t per_row = columns.fixed && steps.fixed
-                              ? std::min(columns.max, tile.task_panels * kPanelColumns) * steps.max
-                              : kChunkMultiplyAdds / kTaskRows;
-  const int64_t least_rows = std::max(kTaskRows, kChunkMultiplyAdds / std::max<int64_t>(per_row, 1));
-  const bool few_blocks = !in_chain && !tile.chooses && tile.task_rows > least_rows;
-  if (few_blocks && RangeOfDimSize(plan, plan.axes[c.m].dim_size).max > least_rows)
+  // At most one block for each `least_rows` rows. Where columns and steps are known, these are a chunk of work.
+  int64_t least_rows = kTaskRows;
+  if (columns.fixed && steps.fixed) {
+    const int64_t task_columns = std::clamp<int64_t>(columns.max, 1, tile.task_panels * kPanelColumns);
+    least_rows = std::max(least_rows, kChunkMultiplyAdds / task_columns / std::max<int64_t>(steps.max, 1));
+  }
+  const bool divides_rows = !in_chain && !tile.chooses && tile.task_rows > least_rows;
+  if (divides_rows && RangeOfDimSize(plan, plan.axes[c.m].dim_size).max > least_rows)
     blocks = schedule.row_blocks = RowBlocks(blocks, SlotExpr::CeilDiv(m, least_rows), others);
   schedule.tasks = blocks * others;
 

@@ -54,7 +54,7 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
   const SlotExpr block_height = SlotExpr::FloorDiv(most_supertiles, SlotExpr::Max(block_width, 1));
   const SlotExpr n = OverSlots(plan.axes[c.n].dim_size);
-  // A block of fewer tiles reads all weights for few multiply-adds, or is less than a chunk.
+  // More blocks than one per so many tiles would read all weights for few multiply-adds, or be less than a chunk.
   constexpr int64_t kFewTiles = 16;
   const int64_t columns_of_task =
       std::min(RangeOfDimSize(plan, plan.axes[c.n].dim_size).max, tile.task_panels * kPanelColumns);

@@ -12,8 +12,8 @@ namespace tailor::cpu {
 // cost.
 inline constexpr int64_t kChunkMultiplyAdds = 1 << 19;
 
-// Blocks of rows (Schedule::row_blocks): `least`, or up to `most` if a launch would have too few tasks for its workers.
-// There are `others` tasks per block. One worker gets `least`: more blocks read the rhs more often.
+// Number of blocks of rows (Schedule::row_blocks): `least`, or up to `most` if a launch would have too few tasks for its
+// workers. `others`: tasks per block. With one worker it is `least`, since more blocks read the rhs more often.
 inline SlotExpr RowBlocks(const SlotExpr& least, const SlotExpr& most, const SlotExpr& others) {
   constexpr int64_t kTasksPerWorker = 8;
   const SlotExpr wanted = kTasksPerWorker * (SlotExpr::Workers() - 1), divisor = SlotExpr::Max(others, 1);

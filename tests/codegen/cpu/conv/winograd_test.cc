@@ -232,7 +232,7 @@ TEST(ScheduleWinograd, TasksAreBlocksOfTilesAndOfColumns) {
   EXPECT_EQ(tasks(1, 0, 20), 0);
   EXPECT_EQ(tasks(1, 20, 0), 0);
   EXPECT_EQ(tasks(1, -2, -2), 0);  // images without a window
-  // More workers: at least 16 tiles a task.
+  // More workers: at most one block of rows for each 16 tiles that begin.
   EXPECT_EQ(tasks(1, 20, 20, 2), 2 * 4);
   EXPECT_EQ(tasks(1, 20, 20, 64), 2 * 5);  // 2 rows of 10 tiles
   EXPECT_EQ(tasks(9, 20, 20, 2), 9 * 2 * 2);

@@ -6,6 +6,7 @@
 #include "codegen/lower/lower_graph.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule_fields.h"
+#include "codegen/plan/verify_schedule.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -209,7 +210,7 @@ TEST(ScheduleContraction, FewRowsAreDividedAmongWorkers) {
     return *schedule.tasks.Evaluate({batch, rows}, workers);
   };
   EXPECT_EQ(tasks(1, 196, 1), 1);
-  EXPECT_EQ(tasks(1, 196, 2), 5);  // of at most 48 rows
+  EXPECT_EQ(tasks(1, 196, 2), 5);  // one for each 48 rows that begin
   EXPECT_EQ(tasks(1, 784, 1), 4);
   EXPECT_EQ(tasks(1, 784, 2), 8);
   EXPECT_EQ(tasks(1, 784, 3), 16);
@@ -220,6 +221,16 @@ TEST(ScheduleContraction, FewRowsAreDividedAmongWorkers) {
   EXPECT_EQ(tasks(1, 0, 64), 0);
   EXPECT_EQ(ScheduleContraction(MakeMatmulPlan({.n = 512, .k = 512}), FindCpuTarget("x86-64-v4")->traits).row_blocks,
             0);
+}
+
+// Memory of a task is for tile.task_rows rows.
+TEST(ScheduleContraction, FewerBlocksThanTheRowsNeedAreRejected) {
+  const KernelPlan plan = MakeMatmulPlan({.n = 64, .k = 512, .transpose_lhs = true, .transpose_out = true});
+  Schedule schedule = ScheduleContraction(plan, FindCpuTarget("x86-64-v4")->traits);
+  EXPECT_EQ(VerifySchedule(plan, schedule), absl::OkStatus());
+  schedule.row_blocks = schedule.tasks = SlotExpr::Workers();
+  EXPECT_THAT(VerifySchedule(plan, schedule).ToString(),
+              testing::HasSubstr("row_blocks: is not known to be at least floordiv(d0 + 239, 240)"));
 }
 
 TEST(ScheduleContraction, WeightsInDouble) {

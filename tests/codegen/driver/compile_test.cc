@@ -250,7 +250,7 @@ graph @matmul(%x: f32[M, K], %w: f32[K, N]) {
                 "x86-64-v2");
   ASSERT_TRUE(matmul.ok());
   EXPECT_TRUE(matmul.program().variants[0].costs.Of(2, 1).known());
-  const std::vector<Tensor> inputs = {Ramp({60, 50}), Ramp({50, 100})};
+  const std::vector<Tensor> inputs = {Ramp({60, 500}), Ramp({500, 100})};
   const auto chosen = [&](const CostProfile& costs, int64_t threads, Tensor& y) {
     host::FakeRuntime& runtime = matmul.runtime();
     runtime.context.costs = &costs;

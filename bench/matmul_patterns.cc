@@ -40,17 +40,12 @@ double TimeOf(const Division& division) {
   return time;
 }
 
-std::string Text(const MatmulTiling& tiling) {
-  return std::string(tiling.whole_rows ? "whole " : "") + std::to_string(tiling.rows) + "x" +
-         (tiling.whole_panels ? "whole " : "") + std::to_string(tiling.panels);
-}
-
 std::string Text(const Division& division) {
-  if (division.size() == 1) return Text(division[0].tiling);
+  if (division.size() == 1) return TileText(division[0].tiling);
   const bool by_rows = division[0].shape.n == division[1].shape.n;
   const MatmulShape& first = division[0].shape;
-  return std::to_string(by_rows ? first.m : first.n) + (by_rows ? " rows " : " columns ") + Text(division[0].tiling) +
-         ", others " + Text(division[1].tiling);
+  return std::to_string(by_rows ? first.m : first.n) + (by_rows ? " rows " : " columns ") +
+         TileText(division[0].tiling) + ", others " + TileText(division[1].tiling);
 }
 
 class Divisions {
@@ -74,7 +69,7 @@ class Divisions {
     return best;
   }
 
-  Division BestOfTwo(const MatmulShape& shape) {
+  Division BestOfAtMostTwo(const MatmulShape& shape) {
     constexpr int kFewerTiles = 3;  // the first region is at most so many tiles short of all that fit
     Division best = {Best(shape)};
     const auto consider = [&](const MatmulShape& first, const MatmulShape& rest, const MatmulTiling& tiling) {
@@ -143,7 +138,7 @@ std::pair<double, double> Measure(const TiledMatmul& matmul, const MatmulShape& 
 }
 
 void PrintTable() {
-  constexpr double kDiffers = 0.01;
+  constexpr double kLeastGain = 0.01;
   const TiledMatmul matmul(tune::MatmulForm{});
   Divisions divisions(matmul);
   int shapes = 0, differ = 0, timed = 0;
@@ -153,11 +148,11 @@ void PrintTable() {
   for (MatmulShape shape; std::cin >> shape.m >> shape.k >> shape.n;) {
     ++shapes;
     const Region rule = divisions.With(matmul.Rule(shape.m), shape);
-    const Division one = {divisions.Best(shape)}, two = divisions.BestOfTwo(shape);
+    const Division one = {divisions.Best(shape)}, two = divisions.BestOfAtMostTwo(shape);
     gain_of_one += std::log(rule.time / TimeOf(one));
     differ += !(one[0].tiling == rule.tiling);
     gain_of_two += std::log(TimeOf(one) / TimeOf(two));
-    if (TimeOf(two) > TimeOf(one) * (1 - kDiffers)) continue;
+    if (TimeOf(two) > TimeOf(one) * (1 - kLeastGain)) continue;
     ++timed;
     const auto [time_of_one, time_of_two] = Measure(matmul, shape, one, two);
     const double gain = time_of_one / time_of_two;
@@ -171,7 +166,7 @@ void PrintTable() {
   std::printf(
       "\n%d shapes. Predicted: the best tiling over the rule's %.3f (differs for %d); two regions over it %.3f,\n",
       shapes, std::exp(gain_of_one / shapes), differ, std::exp(gain_of_two / shapes));
-  std::printf("by more than %.0f %% for %d.", 100 * kDiffers, timed);
+  std::printf("by more than %.0f %% for %d.", 100 * kLeastGain, timed);
   if (timed > 0) std::printf(" Measured for these: %.3f (%.3f to %.3f).", std::exp(measured_gain / timed), worst, best);
   std::printf("\n");
 }

@@ -22,11 +22,6 @@ std::string DimSizes(const gemm::MatmulShape& e) {
   return std::to_string(e.m) + "x" + std::to_string(e.k) + "x" + std::to_string(e.n);
 }
 
-std::string Tile(const MatmulTiling& tiling) {
-  return std::string(tiling.whole_rows ? "whole " : "") + std::to_string(tiling.rows) + "x" +
-         (tiling.whole_panels ? "whole " : "") + std::to_string(tiling.panels);
-}
-
 void PrintTables() {
   constexpr int kRounds = 60;
   constexpr double kSeconds = 2e-4;
@@ -60,7 +55,7 @@ void PrintTables() {
     off += std::abs(std::log(row.off / speed)), of_rule += std::log(row.regret.of_rule);
     of_choice += std::log(row.regret.of_choice);
     std::printf("| %s | %.2f | %s | %s | %s | %.3f | %.3f |\n", DimSizes(row.dim_sizes).c_str(), row.off / speed,
-                Tile(row.rule).c_str(), Tile(row.regret.chosen).c_str(), Tile(row.regret.best).c_str(),
+                TileText(row.rule).c_str(), TileText(row.regret.chosen).c_str(), TileText(row.regret.best).c_str(),
                 row.regret.of_rule, row.regret.of_choice);
   }
   const auto count = static_cast<double>(rows.size());

@@ -33,6 +33,11 @@ double Least(const std::vector<double>& times, size_t first) {
 
 }  // namespace
 
+std::string TileText(const MatmulTiling& tiling) {
+  return std::string(tiling.whole_rows ? "whole " : "") + std::to_string(tiling.rows) + "x" +
+         (tiling.whole_panels ? "whole " : "") + std::to_string(tiling.panels);
+}
+
 TiledMatmul::TiledMatmul(const tune::MatmulForm& form) {
   const Schedule schedule = cpu::ScheduleContraction(tune::PlainMatmulPlan(form), HostCpuTarget().traits);
   tile_ = schedule.tile;

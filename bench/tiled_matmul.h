@@ -4,12 +4,16 @@
 #define TAILOR_BENCH_TILED_MATMUL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "tools/tune/plain_matmul.h"
 
 namespace tailor::bench {
+
+// "whole 6x4": tiles of 6 rows x 4 panels, full ones but for the last rows.
+std::string TileText(const MatmulTiling& tiling);
 
 // A matmul of the dim sizes in `form`, compiled for this machine, and its candidate tilings.
 class TiledMatmul {

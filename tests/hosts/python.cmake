@@ -1,6 +1,7 @@
 # The Python wrapper.
 foreach(name python_exit_test python_graph_test python_indexing_test python_mistakes_test python_misuse_test python_native_test
-        python_run_test python_runtime_only_test python_semantics_test python_session_test python_training_test python_types_test python_wheel_test)
+        python_run_test python_runtime_only_test python_semantics_test python_session_test python_training_test python_types_test
+        python_wheel_test)
   tailor_host_test(${name} COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python
     PYTHONDONTWRITEBYTECODE=1 ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()

@@ -11,15 +11,6 @@
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cpu {
-namespace {
-
-SlotExpr CeilDivBy(const SlotExpr& a, const SlotExpr& b) {
-  const SlotExpr divisor = SlotExpr::Max(b, 1);
-  return SlotExpr::FloorDiv(a + divisor - 1, divisor);
-}
-
-}  // namespace
-
 Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits) {
   Schedule schedule;
   schedule.lanes = std::min<int>(kPanelColumns, traits.vector_bytes / sizeof(float));

@@ -51,16 +51,18 @@ struct AxisTiles {
   }
 };
 
-// A chunk has at least about kChunkMultiplyAdds of work, so that fetching it pays off. Chunks are then sized so that
-// every thread that gets one gets equally many (section 4: max-min allocation).
+// A thread takes several small tasks at a time, a chunk of at least about this work, so that fetching it pays off.
+inline constexpr int kChunkMultiplyAdds = 1 << 19;
+
+// Chunks are sized so that every thread that gets one gets equally many (section 4: max-min allocation).
 template <typename V>
 TaskTerms<V> TasksOf(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape) {
-  constexpr float kChunkMultiplyAdds = 1 << 19, kReadingRows = 8, kPanelColumns = 16;
+  constexpr float kReadingRows = 8, kPanelColumns = 16;
   TaskTerms<V> t;
   t.tasks = Ceil(shape.m / tiling.task_rows) * Ceil(shape.panels / tiling.task_panels) * shape.batch;
   const V columns = Min(shape.n, tiling.task_panels * V(kPanelColumns));
   const V work = (Min(shape.m, tiling.task_rows) + V(kReadingRows)) * columns * shape.k + V(1);
-  const V least = Max(V(1), Floor(V(kChunkMultiplyAdds) / work)), chunks = Ceil(t.tasks / least);
+  const V least = Max(V(1), Floor(V(float{kChunkMultiplyAdds}) / work)), chunks = Ceil(t.tasks / least);
   t.turns = Ceil(chunks / shape.threads);
   t.tasks_per_chunk = Max(V(1), Ceil(t.tasks / Max(V(1), t.turns * Min(shape.threads, chunks))));
   return t;

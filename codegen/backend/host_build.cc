@@ -30,7 +30,8 @@ absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
     BoundVersions(bounds, schedules_.back().versions, dropped_[schedules_.size() - 1]);
     TAILOR_RETURN_IF_ERROR(AddShared(plan, schedules_.back(), shared_));
   }
-  objects_.resize(kernel_modules_.size() + SharedModules() + 1);
+  compiled_ = TakeCompiledFunctions();
+  objects_.resize(modules());
   SetKernels();
   return absl::OkStatus();
 }
@@ -61,7 +62,7 @@ absl::Status HostBuild::Emit(int number) {
 }
 
 absl::StatusOr<std::vector<int>> HostBuild::Link(CompiledVariant* variant) {
-  TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(objects_, HostEntries()));
+  TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(ObjectsInOrder(), HostEntries()));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<KernelCode> codes, ReadCode());
   const auto shrunk = BoundCode(bounds_, image.bytes.size(), codes, schedules_, dropped_);
   if (!shrunk.ok()) {
@@ -83,6 +84,32 @@ void HostBuild::SetKernels() {
   }
 }
 
+// The objects of shared functions that are compiled, which leave shared_. None where modules are dumped: then all are
+// emitted.
+std::vector<llvm::MemoryBufferRef> HostBuild::TakeCompiledFunctions() {
+  std::vector<llvm::MemoryBufferRef> objects;
+  if (DumpWanted()) return objects;
+  std::erase_if(shared_, [&](const auto& named) {
+    const auto& compiled = named.second.compiled;
+    if (compiled) objects.push_back(*compiled);
+    return compiled.has_value();
+  });
+  return objects;
+}
+
+// What kernels call before the kernels, and these before the host program.
+std::vector<llvm::MemoryBufferRef> HostBuild::ObjectsInOrder() const {
+  std::vector<llvm::MemoryBufferRef> objects = compiled_;
+  const auto add = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) objects.push_back(objects_[i]->getMemBufferRef());
+  };
+  const size_t kernels = kernel_modules_.size(), host = objects_.size() - 1;
+  add(kernels, host);
+  add(0, kernels);
+  add(host, host + 1);
+  return objects;
+}
+
 size_t HostBuild::SharedModules() const { return (shared_.size() + kSharedPerModule - 1) / kSharedPerModule; }
 
 bool HostBuild::IsShared(int module) const {
@@ -101,7 +128,7 @@ void HostBuild::EmitShared(size_t number, llvm::Module& module) const {
   BeginModule(module);
   const size_t first = number * kSharedPerModule;
   auto function = std::next(shared_.begin(), first);
-  for (size_t i = first; i < std::min(first + kSharedPerModule, shared_.size()); ++i) (function++)->second(module);
+  for (size_t i = first; i < std::min(first + kSharedPerModule, shared_.size()); ++i) (function++)->second.emit(module);
 }
 
 absl::Status HostBuild::CompileObject(int number, std::unique_ptr<llvm::Module> module) {

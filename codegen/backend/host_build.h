@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,12 @@
 
 namespace tailor::backend {
 
-// Functions that kernels of a target call, by their names. Each is emitted once.
-using SharedFunctions = std::map<std::string, std::function<void(llvm::Module&)>>;
+// A function that kernels of a target call. It is linked once.
+struct SharedFunction {
+  std::function<void(llvm::Module&)> emit;
+  std::optional<llvm::MemoryBufferRef> compiled;  // the object that defines it, if it need not be emitted
+};
+using SharedFunctions = std::map<std::string, SharedFunction>;  // by name
 
 // One module per group of kernels; then those of the functions that these share; the last module is the host program.
 class HostBuild : public TargetBuild {
@@ -31,7 +36,7 @@ class HostBuild : public TargetBuild {
 
   absl::Status Schedule(const CodeBounds& bounds) final;
   std::string SchedulesText() const final;
-  int modules() const final { return static_cast<int>(objects_.size()); }
+  int modules() const final { return static_cast<int>(kernel_modules_.size() + SharedModules()) + 1; }
   absl::Status Emit(int number) final;
   // While the image exceeds the size bound: drops versions and returns the modules to emit again. Empty: done.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) final;
@@ -56,6 +61,8 @@ class HostBuild : public TargetBuild {
   virtual void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const {}
 
   void SetKernels();
+  std::vector<llvm::MemoryBufferRef> TakeCompiledFunctions();
+  std::vector<llvm::MemoryBufferRef> ObjectsInOrder() const;
   size_t SharedModules() const;
   bool IsShared(int module) const;
   absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
@@ -70,10 +77,11 @@ class HostBuild : public TargetBuild {
   const bool optimize_;
   const std::vector<ModuleKernels> kernel_modules_;
   CodeBounds bounds_;
-  std::vector<tailor::Schedule> schedules_;   // by kernel
-  std::vector<DroppedVersions> dropped_;      // by kernel
-  std::vector<host::EmittedKernel> kernels_;  // by kernel
-  SharedFunctions shared_;
+  std::vector<tailor::Schedule> schedules_;                   // by kernel
+  std::vector<DroppedVersions> dropped_;                      // by kernel
+  std::vector<host::EmittedKernel> kernels_;                  // by kernel
+  SharedFunctions shared_;                                    // to emit
+  std::vector<llvm::MemoryBufferRef> compiled_;               // shared functions that need not be
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
   host::HostEmission host_;
 };

@@ -63,6 +63,7 @@ class ImageMemory : public jitlink::JITLinkMemoryManager {
       segment.WorkingMem = object->bytes.data() + (segment.Addr.getValue() - kBase - size_);
     }
     size_ = llvm::alignTo(size_ + size, kAlignment);
+    ++placed_;
     if (llvm::Error error = layout.apply()) return done(std::move(error));
     done(std::move(object));
   }
@@ -72,6 +73,7 @@ class ImageMemory : public jitlink::JITLinkMemoryManager {
     done(llvm::Error::success());
   }
 
+  size_t placed() const { return placed_; }  // objects
   std::vector<std::byte> TakeBytes() {
     image_.resize(size_);
     return std::move(image_);
@@ -93,6 +95,7 @@ class ImageMemory : public jitlink::JITLinkMemoryManager {
   };
 
   uint64_t size_ = 0;
+  size_t placed_ = 0;
   std::vector<std::byte> image_;
 };
 
@@ -147,13 +150,16 @@ class ImageSession {
                     "link");
   }
 
-  // Links all objects, in the order in which they were added.
+  // Links all objects, in the order in which they were added. ORC would place an object that another one refers to when
+  // it finds the reference, and several of them in no order that it defines.
   absl::Status Link() {
-    for (orc::SymbolLookupSet& object : objects_) {
+    for (size_t i = 0; i < objects_.size(); ++i) {
       llvm::Expected<orc::SymbolMap> found =
-          session_.lookup({{&dylib_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(object));
+          session_.lookup({{&dylib_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(objects_[i]));
       if (!status_.ok()) return llvm::consumeError(found.takeError()), status_;  // the cause, not what follows from it
       if (!found) return ToStatus(found.takeError(), "link");
+      if (memory_.placed() > i + 1)
+        return absl::InternalError(absl::StrCat("link: object ", i, " refers to a later one"));
       for (const auto& [name, definition] : *found)
         symbols_[(*name).str()] = definition.getAddress().getValue() - kBase;
     }
@@ -177,14 +183,14 @@ class ImageSession {
 
 }  // namespace
 
-absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
+absl::StatusOr<Image> LinkImage(const std::vector<llvm::MemoryBufferRef>& objects,
                                 const std::vector<std::string>& entries) {
   if (objects.empty()) return absl::InternalError("link: there is no object");
-  auto first = llvm::object::ObjectFile::createObjectFile(objects[0]->getMemBufferRef());
+  auto first = llvm::object::ObjectFile::createObjectFile(objects[0]);
   if (!first) return ToStatus(first.takeError(), "read object");
   ImageSession session((*first)->makeTriple().str());
-  for (const auto& object : objects) {
-    if (absl::Status status = session.Add(object->getMemBufferRef()); !status.ok()) return status;
+  for (const llvm::MemoryBufferRef& object : objects) {
+    if (absl::Status status = session.Add(object); !status.ok()) return status;
   }
   if (absl::Status status = session.Link(); !status.ok()) return status;
 
@@ -199,6 +205,13 @@ absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBu
   }
   image.functions = session.TakeFunctions();
   return image;
+}
+
+absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
+                                const std::vector<std::string>& entries) {
+  std::vector<llvm::MemoryBufferRef> references;
+  for (const auto& object : objects) references.push_back(object->getMemBufferRef());
+  return LinkImage(references, entries);
 }
 
 }  // namespace tailor

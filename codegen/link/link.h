@@ -41,9 +41,12 @@ struct Image {
   std::multimap<uint64_t, std::string> functions;  // names by offset, of all functions
 };
 
-// Links `objects` in their order, with ORC and JITLink, for the architecture of the first. The same objects give the
-// same bytes. INTERNAL names the symbol that is undefined or defined twice, or the section that is writable or holds an
-// absolute relocation.
+// Links `objects` in their order, with ORC and JITLink, for the architecture of the first. Each refers to symbols of
+// those before it alone: so the same objects give the same bytes. INTERNAL names the symbol that is undefined or
+// defined twice, the section that is writable or holds an absolute relocation, or the object that refers to a later
+// one.
+absl::StatusOr<Image> LinkImage(const std::vector<llvm::MemoryBufferRef>& objects,
+                                const std::vector<std::string>& entries);
 absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
                                 const std::vector<std::string>& entries);
 

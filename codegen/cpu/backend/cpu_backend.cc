@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/backend/host_build.h"
 #include "codegen/cpu/emit_cpu.h"
+#include "codegen/cpu/prebuilt/prebuilt.h"
 #include "codegen/link/target_machine.h"
 #include "codegen/scalar/scalar_ops_cast.h"
 #include "graph/status_macros.h"
@@ -37,9 +38,12 @@ class CpuBuild final : public backend::HostBuild {
                          backend::SharedFunctions& functions) const override {
     TAILOR_ASSIGN_OR_RETURN(const auto micro_kernels, MicroKernelsOf(plan, schedule));
     for (const gemm::MicroKernel& kernel : micro_kernels) {
-      functions.try_emplace(NameOf(kernel), [this, kernel](llvm::Module& module) {
+      const auto [function, is_new] = functions.try_emplace(NameOf(kernel));
+      if (!is_new) continue;
+      function->second.emit = [this, kernel](llvm::Module& module) {
         gemm::EmitMicroKernel(kernel, EmitTarget::Of(target().traits), module);
-      });
+      };
+      function->second.compiled = prebuilt::FindMicroKernel(kernel, target());
     }
     return absl::OkStatus();
   }

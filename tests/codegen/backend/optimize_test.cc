@@ -17,7 +17,8 @@ graph @matmul(%x: f32[M, 64], %w: f32[64, N]) {
   return "y" = %y
 })";
 
-// Code bytes by the kind of function, of one image. What follows the last micro-kernel may be data: it is left out.
+// Code bytes by the kind of function, of one image. Data may follow a micro-kernel that no other one follows: those are
+// left out.
 struct CodeBytes {
   std::vector<std::string> micro_kernels;
   uint64_t kernels = 0, host_program = 0;
@@ -27,14 +28,14 @@ CodeBytes CodeOf(const Variant& variant) {
   CodeBytes code;
   for (auto symbol = variant.code_symbols.begin(); symbol != variant.code_symbols.end(); ++symbol) {
     const auto next = std::next(symbol);
-    const uint64_t size = (next == variant.code_symbols.end() ? variant.image.size() : next->offset) - symbol->offset;
-    if (symbol->kernel == CodeSymbol::kMicroKernel) {
-      code.micro_kernels.emplace_back(reinterpret_cast<const char*>(variant.image.data()) + symbol->offset, size);
-    } else {
+    const bool is_last = next == variant.code_symbols.end();
+    const uint64_t size = (is_last ? variant.image.size() : next->offset) - symbol->offset;
+    if (symbol->kernel != CodeSymbol::kMicroKernel) {
       (symbol->kernel == CodeSymbol::kHostProgram ? code.host_program : code.kernels) += size;
+    } else if (!is_last && next->kernel == CodeSymbol::kMicroKernel) {
+      code.micro_kernels.emplace_back(reinterpret_cast<const char*>(variant.image.data()) + symbol->offset, size);
     }
   }
-  if (!code.micro_kernels.empty()) code.micro_kernels.pop_back();
   return code;
 }
 

@@ -54,7 +54,7 @@ class LinkTest : public ::testing::Test {
 };
 
 TEST_F(LinkTest, ImageRunsWhereverItIsCopied) {
-  auto image = Link({kMain, kScale}, {"main_entry", "address_of_pick"});
+  auto image = Link({kScale, kMain}, {"main_entry", "address_of_pick"});
   ASSERT_TRUE(image.ok()) << image.status();
   const CodeImage first(*image), second(*image);
   for (const CodeImage* mapped : {&first, &second}) {
@@ -68,11 +68,17 @@ TEST_F(LinkTest, ImageRunsWhereverItIsCopied) {
 }
 
 TEST_F(LinkTest, SameModulesGiveSameBytes) {
-  auto first = Link({kMain, kScale}, {"main_entry"});
-  auto second = Link({kMain, kScale}, {"main_entry"});
+  auto first = Link({kScale, kMain}, {"main_entry"});
+  auto second = Link({kScale, kMain}, {"main_entry"});
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->bytes, second->bytes);
   EXPECT_EQ(first->symbols, second->symbols);
+}
+
+TEST_F(LinkTest, RefusesReferencesToLaterObjects) {
+  auto image = Link({kMain, kScale}, {"main_entry"});
+  ASSERT_FALSE(image.ok());
+  EXPECT_EQ(image.status().message(), "link: object 0 refers to a later one");
 }
 
 TEST_F(LinkTest, NamesUndefinedSymbol) {

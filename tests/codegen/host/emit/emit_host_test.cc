@@ -144,8 +144,8 @@ class EmitHostTest : public ::testing::Test {
         EmitHostPrograms({program_}, {KernelOnHost(symbol_, &plan_, &schedule_)}, KernelPlace::kHost, *host);
     ASSERT_TRUE(emission.ok()) << emission.status();
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-    objects.push_back(CompileIr(std::move(host)));
     objects.push_back(CompileIr(ParseIr(llvm_, kKernels)));
+    objects.push_back(CompileIr(std::move(host)));
     auto image = LinkImage(std::move(objects), {"tailor_run", "tailor_plan"});
     ASSERT_TRUE(image.ok()) << image.status();
     image_ = std::make_unique<CodeImage>(*image);

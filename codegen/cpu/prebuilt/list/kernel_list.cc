@@ -1,0 +1,71 @@
+#include "codegen/cpu/prebuilt/list/kernel_list.h"
+
+#include "codegen/cpu/tiling/tile_shapes.h"
+
+namespace tailor::prebuilt {
+namespace {
+
+using gemm::MicroKernel;
+
+// Forms of f32 matmuls, of one row and panel.
+std::vector<MicroKernel> FormsOfFloats(int lanes) {
+  const MicroKernel unit{.lanes = lanes}, strided{.lanes = lanes, .unit_depth_stride = false};
+  MicroKernel tables = strided, packed = strided, unit_by_rows = unit, strided_by_rows = strided;
+  tables.tables = packed.packed_rows = unit_by_rows.rhs_rows = strided_by_rows.rhs_rows = true;
+  return {unit, strided, tables, packed, unit_by_rows, strided_by_rows};
+}
+
+// Those of i16, and of u8 by i8, whose operands are copied or staged in words.
+std::vector<MicroKernel> FormsOfIntegers(int lanes, IntegerMatmuls instructions) {
+  MicroKernel words{.lanes = lanes, .lhs = DType::kI16, .rhs = DType::kI16, .accumulate = DType::kI32};
+  std::vector<MicroKernel> forms = {words};
+  words.whole_words = true;
+  forms.push_back(words);
+  words.tables = true;
+  forms.push_back(words);
+  MicroKernel bytes{
+      .lanes = lanes, .lhs = DType::kU8, .rhs = DType::kI8, .accumulate = DType::kI32, .whole_words = true};
+  if (instructions == IntegerMatmuls::kPairs) {
+    bytes.split_words = true;
+    forms.push_back(bytes);
+  } else {
+    forms.push_back(bytes);
+    bytes.tables = true;
+    forms.push_back(bytes);
+  }
+  return forms;
+}
+
+// `form` with every number of rows and panels that fits the registers, and with the first registers of a single panel.
+void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKernel>& kernels) {
+  constexpr int kMostRows = 14, kMostPanels = 8;
+  const auto add = [&](int columns, int rows, int panels) {
+    if (!gemm::FitsRegisters(traits, columns / form.lanes, rows, panels)) return;
+    form.columns = columns;
+    form.rows = rows;
+    form.panels = panels;
+    for (const bool ahead : {false, true}) {
+      form.fetch_ahead = ahead;
+      kernels.push_back(form);
+    }
+  };
+  for (int rows = 1; rows <= kMostRows; ++rows) {
+    for (int panels = 1; panels <= kMostPanels; ++panels) add(kPanelColumns, rows, panels);
+    for (int columns = form.lanes; columns < kPanelColumns; columns += form.lanes) add(columns, rows, 1);
+  }
+}
+
+}  // namespace
+
+std::vector<MicroKernel> CommonMicroKernels(const CpuTarget& target) {
+  const int lanes = target.traits.vector_bytes / static_cast<int>(sizeof(float));
+  std::vector<MicroKernel> forms = FormsOfIntegers(lanes, target.traits.integer_matmuls), kernels;
+  if (target.name == target.level) {
+    const std::vector<MicroKernel> floats = FormsOfFloats(lanes);
+    forms.insert(forms.begin(), floats.begin(), floats.end());
+  }
+  for (const MicroKernel& form : forms) AddTiles(target.traits, form, kernels);
+  return kernels;
+}
+
+}  // namespace tailor::prebuilt

@@ -36,6 +36,7 @@ constexpr Pass kPasses[] = {
     {"canonicalize-dims", CanonicalizeDims},        // first: later passes compare structure
     {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
     {"simplify-algebra", SimplifyAlgebra, true},
+    {"quantize-once", QuantizeOnce, true},
     {"scale-one-operand", ScaleOneOperand, true},
     {"keep-channels-last", KeepChannelsLast, true},  // makes transposes of transposes
     {kKeepImagesChannelsLast, KeepImagesChannelsLast, true},

@@ -123,7 +123,93 @@ bool KeepsRange(const Graph& graph, Value scale) {
   return magnitude <= 1 && magnitude >= 0x1p-20;
 }
 
+// The number that a constant of one element is.
+std::optional<double> NumberOf(const Graph& graph, Value v) {
+  const DType dtype = graph.type(v).dtype;
+  if (graph.node(v.node).op != OpKind::kConstant || ElementCount(graph.type(v).shape).constant() != 1) {
+    return std::nullopt;
+  }
+  const ConstantData& data = graph.constant_data(v.node);
+  if (data.declared_hash || (dtype != DType::kF32 && dtype != DType::kI32)) return std::nullopt;
+  return ElementToDouble(dtype, data.data);
+}
+
+// `v` as an f32 or i32 `op` of a tensor of its type and a number.
+struct WithNumber {
+  Value tensor;
+  double number;
+};
+std::optional<WithNumber> WithNumberOf(const Graph& graph, Value v, OpKind op, DType dtype) {
+  const Node& node = graph.node(v.node);
+  if (node.op != op || graph.type(v).dtype != dtype) return std::nullopt;
+  const bool commutes = op == OpKind::kAdd || op == OpKind::kMul;
+  for (const int i : {1, 0}) {
+    const auto number = NumberOf(graph, node.operands[i]);
+    const Value tensor = node.operands[1 - i];
+    if (number && graph.type(tensor) == graph.type(v)) return WithNumber{tensor, *number};
+    if (!commutes) break;
+  }
+  return std::nullopt;
+}
+
+bool MovesElements(OpKind op) {
+  return op == OpKind::kReshape || op == OpKind::kTranspose || op == OpKind::kBroadcast || op == OpKind::kSlice;
+}
+
+// A quantized tensor, and how it was quantized.
+struct Quantized {
+  Value tensor;
+  double scale, zero;
+};
+
+// If `cast` quantizes: the f32 tensor.
+std::optional<Quantized> QuantizedBy(const Graph& graph, Value x) {
+  const auto shifted = WithNumberOf(graph, x, OpKind::kAdd, DType::kF32);
+  const Node& round = graph.node((shifted ? shifted->tensor : x).node);
+  if (round.op != OpKind::kRound) return std::nullopt;
+  const auto scaled = WithNumberOf(graph, round.operands[0], OpKind::kDiv, DType::kF32);
+  if (!scaled) return std::nullopt;
+  return Quantized{scaled->tensor, scaled->number, shifted ? shifted->number : 0};
+}
+
+// If `x` is a dequantized tensor: the integers.
+std::optional<Quantized> DequantizedFrom(const Graph& graph, Value x) {
+  const auto scaled = WithNumberOf(graph, x, OpKind::kMul, DType::kF32);
+  if (!scaled || graph.node(scaled->tensor.node).op != OpKind::kCast) return std::nullopt;
+  const Value difference = graph.node(scaled->tensor.node).operands[0];
+  const auto shifted = WithNumberOf(graph, difference, OpKind::kSub, DType::kI32);
+  const Value integer = shifted ? shifted->tensor : difference;
+  const Node& widened = graph.node(integer.node);
+  const bool is_widened = widened.op == OpKind::kCast && graph.type(integer).dtype == DType::kI32;
+  return Quantized{is_widened ? widened.operands[0] : integer, scaled->number, shifted ? shifted->number : 0};
+}
+
 }  // namespace
+
+absl::StatusOr<Graph> QuantizeOnce(const Graph& graph, const ShapeFacts&) {
+  const auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    if (r.node().op != OpKind::kCast) return std::nullopt;
+    const DType dtype = r.node().dtype("dtype");
+    const auto quantized = QuantizedBy(r.to, r.operands[0]);
+    if (!quantized || !IsInteger(dtype) || SizeOf(dtype) > 2) return std::nullopt;
+    std::vector<Value> moves;  // last first
+    Value x = quantized->tensor;
+    for (; MovesElements(r.to.node(x.node).op); x = r.to.node(x.node).operands[0]) moves.push_back(x);
+    const auto source = DequantizedFrom(r.to, x);
+    const double scale = std::fabs(quantized->scale);
+    const bool same = source && source->scale == quantized->scale && source->zero == quantized->zero &&
+                      r.to.type(source->tensor).dtype == dtype && scale >= 0x1p-100 && scale <= 0x1p100;
+    if (!same) return std::nullopt;
+    Value integers = source->tensor;
+    for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+      const Node node = r.to.node(move->node);
+      TAILOR_ASSIGN_OR_RETURN(const NodeId moved, r.to.Append(node.op, {integers}, node.attributes));
+      integers = {moved, 0};
+    }
+    return integers;
+  };
+  return RebuildGraph(graph, {.rewrite = rewrite});
+}
 
 absl::StatusOr<Graph> ScaleOneOperand(const Graph& graph, const ShapeFacts&) {
   std::vector<int> readers(graph.nodes().size());

@@ -1,5 +1,6 @@
 // Rewrites of arithmetic: operations that provably return an operand exactly (x*1, x/1, x-0, integer x+0, x**1) are
-// removed; max pooling by large windows is separated into one pass per dim; scales of matmul operands are joined.
+// removed; max pooling by large windows is separated into one pass per dim; scales of matmul operands are joined;
+// tensors are not quantized twice.
 #ifndef TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_
 #define TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_
 
@@ -17,6 +18,12 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
 // for f16, whose range is small, and for |b| in [2^-20, 1] only: nothing overflows, and what underflows is below
 // 2^-106. Preserves: types; values within the matmul's rounding.
 absl::StatusOr<Graph> ScaleOneOperand(const Graph& graph, const ShapeFacts& facts);
+
+// Q(DQ(q)) becomes q, for a quantized tensor q of 8 or 16 bits, where Q(x) = cast(round(x / s) + z) and DQ(q) =
+// (q - z) * s have the same constant scale s and zero point z: quantizers write such pairs around ops that move
+// elements, which may be between the two. Preserves: values bit for bit (|s| is from 2^-100 to 2^100, so that round
+// meets the integer) and types.
+absl::StatusOr<Graph> QuantizeOnce(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor
 

@@ -37,6 +37,7 @@ struct Parameter {
   std::vector<std::pair<int, int>> dims;  // buffer, dim
   ExprId constant = -1;
   bool is_literal = false;
+  int link = -1;  // of a chain: the literal is one of this link's plan
 };
 
 class Parameters {
@@ -164,11 +165,24 @@ class Parameters {
   std::set<std::pair<int, int>> moving_;             // buffer dims that have other indices than constants
 };
 
+// Makes a literal of a link a slot of the link, for a new slot of the chain.
+void AddLinkSlot(KernelPlan& chain, const Parameter& parameter) {
+  ChainLink& link = std::get<ChainForm>(chain.form).links[parameter.link];
+  link.dims.push_back(static_cast<int>(chain.dims.size()));
+  chain.dims.push_back({.value = UnknownValue(chain.dims.size() + 1)});
+  link.plan.dims.push_back({.value = UnknownValue(link.plan.dims.size() + 1)});
+  link.plan.ReplaceConstant(parameter.constant, static_cast<int32_t>(link.plan.dims.size()) - 1);
+}
+
 // `plan` with new slots for the parameters whose `facts` are set.
 KernelPlan WithSlots(KernelPlan plan, const std::vector<Parameter>& parameters,
                      const std::vector<std::optional<DimSlot>>& facts) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!facts[i]) continue;
+    if (parameters[i].link >= 0) {
+      AddLinkSlot(plan, parameters[i]);
+      continue;
+    }
     const DimSize slot{.slot = static_cast<int32_t>(plan.dims.size())};
     plan.dims.push_back(*facts[i]);
     plan.dims.back().value = UnknownValue(plan.dims.size());
@@ -196,17 +210,25 @@ bool MayHaveSizeSlots(const KernelPlan& plan) {
          plan.buffers[matmul.rhs.ref].layout != ConstantLayout::kWinogradPanels16;
 }
 
-// Whether emitters treat operand `i` of `user`, a literal, as any other number. They multiply by the inverses of powers
-// of two, and recognise zero points, which are added to rounded numbers (RequantizedOf in codegen/plan/idioms).
+bool IsZeroPoint(double number) { return std::trunc(number) == number && std::fabs(number) <= kLargestZeroPoint; }
+
+// Whether emitters treat operand `i` of `user`, a literal, as any other number that a parameter may be. They multiply
+// by the inverses of powers of two, and recognise what is added to a rounded f32 (RequantizedOf in
+// codegen/plan/idioms).
 bool IsAnyNumber(const KernelPlan& plan, const Expr& user, size_t i) {
   if (user.kind != ExprKind::kOp || user.args.size() != 2) return false;
+  const auto bits = static_cast<uint32_t>(plan.exprs[user.args[i]].bits);
+  if (user.dtype == DType::kI16) return user.op == OpKind::kSub && i == 1;
+  if (user.dtype == DType::kI32) {
+    return user.op == OpKind::kSub && i == 1 && IsZeroPoint(std::bit_cast<int32_t>(bits));
+  }
+  const auto number = std::bit_cast<float>(bits);
   if (user.op == OpKind::kMul || user.op == OpKind::kSub) return true;
   if (user.op == OpKind::kAdd) {
     const Expr& other = plan.exprs[user.args[1 - i]];
-    return other.kind != ExprKind::kOp || other.op != OpKind::kRound;
+    return other.kind != ExprKind::kOp || other.op != OpKind::kRound || IsZeroPoint(number);
   }
   int exponent;
-  const float number = std::bit_cast<float>(static_cast<uint32_t>(plan.exprs[user.args[i]].bits));
   return user.op == OpKind::kDiv && i == 1 && std::fabs(std::frexp(number, &exponent)) != 0.5f;
 }
 
@@ -217,8 +239,13 @@ void CollectLiterals(const KernelPlan& plan, ExprId id, ExprId end, std::set<Exp
   for (ExprId arg : plan.exprs[id].args) CollectLiterals(plan, arg, end, literals);
 }
 
-// Literals such as the scales of quantized layers; not those that make an idiom.
-void AddLiterals(const KernelPlan& plan, std::vector<Parameter>& found) {
+// Literals such as the scales and zero points of quantized layers; not those that make an idiom. `link`: of a chain,
+// whose plan `plan` is.
+void AddLiterals(const KernelPlan& plan, int link, std::vector<Parameter>& found) {
+  if (plan.IsChain()) {
+    for (size_t i = 0; i < plan.links().size(); ++i) AddLiterals(plan.links()[i].plan, static_cast<int>(i), found);
+    return;
+  }
   const std::vector<ExprId> reachable = ReachableExprs(plan);
   std::set<ExprId> used, excluded;
   for (ExprId id : reachable) {
@@ -226,7 +253,7 @@ void AddLiterals(const KernelPlan& plan, std::vector<Parameter>& found) {
     if (const auto gelu = GeluOf(plan, e)) CollectLiterals(plan, id, gelu->x, excluded);
     for (size_t i = 0; i < e.args.size(); ++i) {
       const Expr& literal = plan.exprs[e.args[i]];
-      if (literal.kind != ExprKind::kLiteral || literal.dtype != DType::kF32) continue;
+      if (literal.kind != ExprKind::kLiteral || !MayBeParameter(literal.dtype)) continue;
       (IsAnyNumber(plan, e, i) ? used : excluded).insert(e.args[i]);
     }
   }
@@ -235,7 +262,8 @@ void AddLiterals(const KernelPlan& plan, std::vector<Parameter>& found) {
   }
   for (ExprId id : reachable) {
     if (!used.contains(id) || excluded.contains(id)) continue;
-    found.push_back({.value = static_cast<int64_t>(plan.exprs[id].bits), .constant = id, .is_literal = true});
+    const auto value = static_cast<int64_t>(plan.exprs[id].bits);
+    found.push_back({.value = value, .constant = id, .is_literal = true, .link = link});
   }
 }
 
@@ -279,7 +307,7 @@ void ShareKernels(LoweredProgram& program) {
   for (int i = 0; i < static_cast<int>(program.kernels.size()); ++i) {
     const KernelPlan& plan = program.kernels[i];
     parameters.push_back(MayHaveSizeSlots(plan) ? Parameters(plan).Found() : std::vector<Parameter>());
-    AddLiterals(plan, parameters.back());
+    AddLiterals(plan, /*link=*/-1, parameters.back());
     keys.push_back(KeyOf(plan, parameters.back()));
     groups[keys.back()].push_back(i);
   }

@@ -17,9 +17,9 @@ namespace tailor::lower {
 // K is about as long, and matmuls with large weights keep their sizes. So do loops that transpose: there the size is
 // the stride of vectors.
 //
-// Literals of f32 become parameters of any kernel that is no chain, if all their uses are factors, terms or divisors.
-// Those stay that emitters recognise: divisors that are powers of two, numbers that are added to a rounded one (zero
-// points), and those of gelu.
+// Literals become parameters, also those of a chain's links, if all their uses are factors, terms or divisors in f32,
+// or zero points: integers that are added to a rounded f32, or subtracted from an i32 or i16. Those stay that emitters
+// recognise: divisors that are powers of two, and those of gelu.
 void ShareKernels(LoweredProgram& program);
 
 }  // namespace tailor::lower

@@ -71,7 +71,9 @@ enum class ExprKind : uint8_t {
   kLiteral,    // `bits` as `dtype`
   kAxis,       // i64: the value of axis `ref`
   kDimSize,    // i64: `dim_size`
-  kParameter,  // f32: has the low 32 bits of dim slot `dim_size`, a number that each launch passes
+  kParameter,  // f32, i32 or i16: has the low bits of dim slot `dim_size`, a number that each launch passes. Where it
+               // is
+               //   added to a rounded f32 or subtracted from an i32, an integer from -2^16 to 2^16: a zero point
   kIndexAdd,   // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
   kIndexSub,   //   that kIndexSub may be negative under a predicate that masks its use
   kIndexMul,
@@ -84,6 +86,11 @@ enum class ExprKind : uint8_t {
   kLoad,         // buffer `ref` at args, one index per dim; zero where `predicate` (if >= 0) is false
   kOp,           // scalar op `op` of the op table on args; result `dtype`
 };
+
+// Whether a kParameter may have `dtype`.
+constexpr bool MayBeParameter(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI16;
+}
 
 // A node of the expression DAG; ExprKind says which fields it uses.
 struct Expr {

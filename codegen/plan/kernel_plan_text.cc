@@ -99,7 +99,8 @@ class TextWriter {
       case ExprKind::kDimSize:
         return DimSizeText(e.dim_size);
       case ExprKind::kParameter:
-        return absl::StrCat("param(", DimSizeText(e.dim_size), ")");
+        return absl::StrCat("param", e.dtype == DType::kF32 ? "" : absl::StrCat("<", NameOf(e.dtype), ">"), "(",
+                            DimSizeText(e.dim_size), ")");
       case ExprKind::kIndexAdd:
         return Infix(e, " + ");
       case ExprKind::kIndexSub:

@@ -372,6 +372,10 @@ class PlanParser {
 
   absl::StatusOr<ExprId> ParseParameter() {
     Expr parameter{.kind = ExprKind::kParameter, .dtype = DType::kF32};
+    if (reader_.TakeIf("<")) {
+      TAILOR_ASSIGN_OR_RETURN(parameter.dtype, ParseType());
+      TAILOR_RETURN_IF_ERROR(reader_.Expect(">"));
+    }
     TAILOR_RETURN_IF_ERROR(reader_.Expect("("));
     TAILOR_ASSIGN_OR_RETURN(parameter.dim_size, ParseDimSize());
     TAILOR_RETURN_IF_ERROR(reader_.Expect(")"));

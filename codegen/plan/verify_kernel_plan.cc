@@ -203,7 +203,7 @@ class PlanVerifier {
         return e.dtype == DType::kI64 ? absl::OkStatus() : Wrong(name, "indices are i64");
       case ExprKind::kParameter:
         if (e.dim_size.is_constant()) return Wrong(name, "parameters are dim slots");
-        return e.dtype == DType::kF32 ? absl::OkStatus() : Wrong(name, "parameters are f32");
+        return MayBeParameter(e.dtype) ? absl::OkStatus() : Wrong(name, "parameters are f32, i32 or i16");
       case ExprKind::kGatherIndex:
         if (e.ref < 0 || e.ref >= plan_.fault_count) return Wrong(name, "there is no such fault");
         if (e.dtype != DType::kI64 || (operand(0) != DType::kI32 && operand(0) != DType::kI64)) {

@@ -220,7 +220,9 @@ llvm::Value* ScalarEmitter::EmitRequantized(const Requantized& r) {
   llvm::Value* low = b_.CreateSelect(b_.CreateFCmpOGT(value, number(least)), value, number(least), "requantized.low");
   llvm::Value* within = b_.CreateSelect(b_.CreateFCmpOLT(low, number(most)), low, number(most), "requantized.within");
   llvm::Value* known = b_.CreateSelect(b_.CreateFCmpORD(value, value), within, number(0), "requantized.known");
-  return b_.CreateFAdd(known, number(r.zero == 0 ? 0 : -static_cast<double>(r.zero)), "requantized");
+  llvm::Value* zero = r.zero < 0 ? number(0) : b_.CreateSIToFP(Emit(r.zero), b_.getFloatTy(), "zero.point");
+  if (value->getType() != zero->getType()) zero = ToLanes(zero);
+  return b_.CreateFAdd(known, b_.CreateFSub(number(0), zero), "requantized");
 }
 
 llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
@@ -235,8 +237,9 @@ llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
     case ExprKind::kDimSize:
       return frame_.DimSizeValue(b_, e.dim_size);
     case ExprKind::kParameter: {
-      llvm::Value* bits = b_.CreateTrunc(frame_.DimSizeValue(b_, e.dim_size), b_.getInt32Ty());
-      return b_.CreateBitCast(bits, b_.getFloatTy(), "parameter");
+      llvm::Type* type = b_.getIntNTy(8 * SizeOf(e.dtype));
+      llvm::Value* bits = b_.CreateTrunc(frame_.DimSizeValue(b_, e.dim_size), type, "parameter");
+      return e.dtype == DType::kF32 ? b_.CreateBitCast(bits, b_.getFloatTy()) : bits;
     }
     case ExprKind::kBcastIndex: {
       llvm::Value* index = Emit(e.args[0]);

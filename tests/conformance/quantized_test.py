@@ -227,6 +227,32 @@ class RequantizedTest(unittest.TestCase):
                 wanted = (numbers_of - zero).astype(np.float32) * scale
                 np.testing.assert_array_equal(got.view(np.uint32), wanted.view(np.uint32))
 
+    def test_layers_share_a_kernel(self):
+        """Scales and zero points are parameters of it."""
+        layers = [(0.0307106, 1), (0.11, 128), (2.5, 255), (0.0071, 7)]
+        rng = np.random.default_rng(6)
+        feeds = {f"x{i}": np.concatenate([(rng.standard_normal(999 + i) * 200 * scale).astype(np.float32),
+                                          np.array([-0.0, np.nan, np.inf, -np.inf], np.float32)])
+                 for i, (scale, _) in enumerate(layers)}
+        nodes, inputs, outputs, constants = [], [], [], []
+        for i, (scale, zero) in enumerate(layers):
+            nodes += [helper.make_node("QuantizeLinear", [f"x{i}", f"s{i}", f"z{i}"], [f"q{i}"]),
+                      helper.make_node("DequantizeLinear", [f"q{i}", f"s{i}", f"z{i}"], [f"y{i}"])]
+            inputs.append(helper.make_tensor_value_info(f"x{i}", FLOAT, [f"n{i}"]))
+            outputs.append(helper.make_tensor_value_info(f"y{i}", FLOAT, None))
+            constants += [numpy_helper.from_array(np.float32(scale), f"s{i}"),
+                          numpy_helper.from_array(np.asarray(zero, np.uint8), f"z{i}")]
+        model = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs, constants),
+                                  opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        artifact = tailor.onnx.load(model).compile("host")
+        self.assertEqual(len({launch.code for launch in artifact.launches}), 1)
+        for (scale, zero), x, got in zip(layers, feeds.values(), artifact.run(**feeds)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                rounded = np.rint(x / np.float32(scale)) + np.float32(zero)
+            numbers_of = np.where(np.isnan(rounded), 0, np.clip(rounded, 0, 255)).astype(np.int64)
+            wanted = (numbers_of - zero).astype(np.float32) * np.float32(scale)
+            np.testing.assert_array_equal(got.view(np.uint32), wanted.view(np.uint32))
+
 
 if __name__ == "__main__":
     unittest.main()

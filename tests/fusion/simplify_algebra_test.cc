@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fusion/remove_dead_nodes.h"
@@ -136,6 +137,56 @@ TEST(ScaleOneOperand, NotWhatIsReadElsewhereOrLeavesTheRange) {
     keeps(absl::StrReplaceAll(std::string(kScores) + "\n}", {{"0.25", scale}}));
   }
   keeps(absl::StrReplaceAll(std::string(kScores) + "\n}", {{"f32", "f16"}}));
+}
+
+// A tensor of bytes, dequantized, moved and quantized again, with the scale S and zero point Z.
+constexpr char kTwice[] = R"(
+graph @g(%q: i8[B, M, 64]) {
+  %s = constant 0.03 : f32[]
+  %z = constant 5 : i32[]
+  %w = cast %q {dtype = i32}
+  %d = sub %w, %z
+  %f = cast %d {dtype = f32}
+  %x = mul %f, %s
+  %heads = reshape %x {shape = [B, M, 8, 8]}
+  %turned = transpose %heads {permutation = [0, 2, 1, 3]}
+  %t = constant S : f32[]
+  %u = constant Z : f32[]
+  %v = div %turned, %t
+  %r = round %v
+  %a = add %r, %u
+  %y = cast %a {dtype = i8}
+  return %y
+})";
+
+absl::StatusOr<Graph> QuantizedOnce(const Graph& graph, const ShapeFacts& facts) {
+  absl::StatusOr<Graph> once = QuantizeOnce(graph, facts);
+  return once.ok() ? RemoveDeadNodes(*once, facts) : once;
+}
+
+TEST(QuantizeOnce, WhatOnlyMoved) {
+  EXPECT_EQ(TextAfter(QuantizedOnce, absl::StrReplaceAll(kTwice, {{"S", "0.03"}, {"Z", "5"}})),
+            R"(graph @g(%q: i8[B, M, 64]) {
+  %1 = reshape %q {shape = [B, M, 8, 8]} : i8[B, M, 8, 8]
+  %2 = transpose %1 {permutation = [0, 2, 1, 3]} : i8[B, 8, M, 8]
+  return "y" = %2
+}
+)");
+}
+
+TEST(QuantizeOnce, NotInAnotherWay) {
+  const auto keeps = [](const std::vector<std::pair<absl::string_view, absl::string_view>>& changes) {
+    std::string text = absl::StrReplaceAll(kTwice, changes);
+    text = absl::StrReplaceAll(text, {{"S", "0.03"}, {"Z", "5"}});
+    const std::string after = TextAfter(QuantizedOnce, text);
+    EXPECT_NE(after.find("%y = cast %a"), std::string::npos) << after;
+  };
+  keeps({{"S", "0.04"}});
+  keeps({{"Z", "6"}});
+  keeps({{"cast %a {dtype = i8}", "cast %a {dtype = u8}"}});
+  keeps({{"0.03", "1e-37"}, {"S", "1e-37"}});  // products of small integers round to subnormal numbers
+  keeps({{"div %turned, %t", "mul %turned, %t"}});
+  keeps({{"round %v", "floor %v"}});
 }
 
 }  // namespace

@@ -115,11 +115,18 @@ bool IsRounded(const KernelPlan& plan, const Expr& e) {
   if (IsOp(e, OpKind::kRound)) return true;
   if (!IsOp(e, OpKind::kAdd)) return false;
   const auto other = OtherThan(plan, e, [](const Expr& literal) {
+    if (literal.kind == ExprKind::kParameter) return true;
     if (literal.kind != ExprKind::kLiteral) return false;
     const float number = std::bit_cast<float>(static_cast<uint32_t>(literal.bits));
     return std::trunc(number) == number;
   });
   return other && IsOp(plan.exprs[*other], OpKind::kRound);
+}
+
+bool IsZeroPoint(const Expr& e) {
+  if (e.kind == ExprKind::kParameter) return true;
+  const auto number = std::bit_cast<int32_t>(static_cast<uint32_t>(e.bits));
+  return e.kind == ExprKind::kLiteral && std::abs(int64_t{number}) <= kLargestZeroPoint;
 }
 
 // The statement that reduces with `combiner` into the local buffer that `load` reads; null if there is none.
@@ -173,17 +180,15 @@ std::optional<Requantized> RequantizedOf(const KernelPlan& plan, const Expr& cas
   const Expr* number = &plan.exprs[cast.args[0]];
   if (IsOp(*number, OpKind::kSub)) {
     const Expr& zero = plan.exprs[number->args[1]];
-    if (number->dtype != DType::kI32 || zero.kind != ExprKind::kLiteral) return std::nullopt;
-    found.zero = std::bit_cast<int32_t>(static_cast<uint32_t>(zero.bits));
+    if (number->dtype != DType::kI32 || !IsZeroPoint(zero)) return std::nullopt;
+    found.zero = number->args[1];
     number = &plan.exprs[number->args[0]];
   }
   if (IsOp(*number, OpKind::kCast) && number->dtype == DType::kI32) number = &plan.exprs[number->args[0]];
   if (!IsOp(*number, OpKind::kCast) || !IsInteger(number->dtype) || SizeOf(number->dtype) > 2) return std::nullopt;
   found.type = number->dtype;
   found.value = number->args[0];
-  constexpr int64_t kLargest = 1 << 16;  // sums of such numbers are exact in f32
-  if (std::abs(found.zero) > kLargest || !IsRounded(plan, plan.exprs[found.value])) return std::nullopt;
-  return found;
+  return IsRounded(plan, plan.exprs[found.value]) ? std::optional(found) : std::nullopt;
 }
 
 bool IsExpMinusMax(const KernelPlan& plan, const Expr& power) { return MaxStatementOf(plan, power) != nullptr; }

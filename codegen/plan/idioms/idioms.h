@@ -20,8 +20,11 @@ std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product);
 struct Requantized {
   ExprId value = -1;  // f32: an integer, infinite or NaN
   DType type{};       // of 8 or 16 bits
-  int64_t zero = 0;
+  ExprId zero = -1;   // the zero point, an i32; -1: 0
 };
+
+// Of magnitude: sums and differences of zero points and integers of 16 bits are exact in f32.
+inline constexpr int64_t kLargestZeroPoint = 1 << 16;
 
 // Matches the f32 of what a rounded value, converted to a narrow integer, exceeds the zero point by, as where a
 // quantized tensor is dequantized at once: it need not become an integer.

@@ -1,6 +1,7 @@
 // Mirrors codegen/lower/share_kernels.cc: which kernels become one, and what their launches pass.
 #include "codegen/lower/share_kernels.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -128,7 +129,10 @@ TEST(ShareKernels, LiteralsThatEmittersRecogniseStayApart) {
   };
   EXPECT_EQ(kernels("  %s# = div %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);  // the inverse of 4
   EXPECT_EQ(kernels("  %s# = max %x#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
-  EXPECT_EQ(kernels("  %r# = round %x#\n  %s# = add %r#, %c#\n  %y# = mul %s#, %d#\n", {"3", "5", "4", "5"}), 2u);
+  const std::string quantized = "  %r# = round %x#\n  %s# = add %r#, %c#\n  %y# = mul %s#, %d#\n";
+  EXPECT_EQ(kernels(quantized, {"3", "5", "4", "5"}), 1u);
+  EXPECT_EQ(kernels(quantized, {"3", "5", "3.5", "5"}), 2u);    // no zero point
+  EXPECT_EQ(kernels(quantized, {"3", "5", "70000", "5"}), 2u);  // sums would not be exact
   EXPECT_EQ(kernels("  %s# = mul %x#, %c#\n  %y# = max %s#, %c#\n", {"3", "5", "7", "5"}), 2u);
   const std::string gelu = R"(
   %r# = constant 0.70710678 : f32[]
@@ -142,6 +146,63 @@ TEST(ShareKernels, LiteralsThatEmittersRecogniseStayApart) {
 )";
   EXPECT_EQ(kernels(gelu, {"0.5", "3", "0.6", "3"}), 2u);
   EXPECT_EQ(kernels(gelu, {"0.5", "3", "0.5", "5"}), 1u);  // only what comes behind differs
+}
+
+TEST(ShareKernels, IntegerZeroPointsAreParameters) {
+  std::string text = "graph @two(%x0: i8[N], %x1: i8[M]) {\n";
+  for (int i : {0, 1}) {
+    absl::StrAppend(
+        &text, absl::StrReplaceAll(R"(
+  %z# = constant Z : i32[]
+  %h# = constant H : i16[]
+  %w# = cast %x# {dtype = i32}
+  %d# = sub %w#, %z#
+  %v# = cast %x# {dtype = i16}
+  %e# = sub %v#, %h#
+  %f# = cast %e# {dtype = i32}
+  %y# = add %d#, %f#
+)",
+                                   {{"#", absl::StrCat(i)}, {"Z", i == 0 ? "-3" : "4"}, {"H", i == 0 ? "1" : "-2"}}));
+  }
+  const LoweredProgram program = Program(text + "  return \"y\" = %y0, \"z\" = %y1\n}\n");
+  ASSERT_EQ(program.kernels.size(), 1u);
+  EXPECT_EQ("\n" + program.kernels[0].Text(), R"(
+kernel axes [a0: d0 parallel]
+  in b0: i8[d0]
+  out b1: i32[d0]
+  stage over []
+    e0 = b0[a0]
+    b1[a0] = add(sub(cast<i32>(e0), param<i32>(d1)), cast<i32>(sub(cast<i16>(e0), param<i16>(d2))))
+)");
+  EXPECT_THAT(Launches(program), ElementsAre("0(? 4294967293 1)", "0(? 4 65534)"));
+}
+
+// Attention of two heads, whose scores are scaled differently.
+TEST(ShareKernels, LiteralsOfChainsAreParameters) {
+  std::string text =
+      "graph @two(%q0: f32[N, 64], %k0: f32[64, N], %v0: f32[N, 64], %q1: f32[M, 64], %k1: f32[64, M], "
+      "%v1: f32[M, 64]) {\n";
+  for (int i : {0, 1}) {
+    absl::StrAppend(&text, absl::StrReplaceAll(R"(
+  %c# = constant C : f32[]
+  %s# = dot %q#, %k#
+  %t# = mul %s#, %c#
+  %m# = reduce_max %t# {axes = [1], keep_dims = 1}
+  %d# = sub %t#, %m#
+  %e# = exp %d#
+  %n# = reduce_sum %e# {axes = [1], keep_dims = 1}
+  %p# = div %e#, %n#
+  %y# = dot %p#, %v#
+)",
+                                               {{"#", absl::StrCat(i)}, {"C", i == 0 ? "0.3" : "0.7"}}));
+  }
+  const LoweredProgram program = Program(text + "  return \"y\" = %y0, \"z\" = %y1\n}\n");
+  const auto chains = std::count_if(program.kernels.begin(), program.kernels.end(),
+                                    [](const KernelPlan& kernel) { return kernel.IsChain(); });
+  EXPECT_EQ(chains, 1);
+  for (const host::Launch& launch : program.programs[0].launches) {
+    EXPECT_EQ(launch.dims.size(), program.kernels[launch.kernel].dims.size()) << launch.name;
+  }
 }
 
 // With 300 as a slot, the second kernel has the text of the first.

@@ -117,6 +117,7 @@ TEST(ParseKernelPlan, ReadsWhatItsTextSays) {
     b3[] = reduce add over [a1] in f32 mul(mul(b0[a0, a1] if e0, 2f40000000), param(d3))
     b3[] = exclusive scan max over [a2] in f32 select(e0, -inffff800000, 1e-05f3727c5ac)
   stage over [a1]
+    b2[a0, a1] = cast<f16>(cast<f32>(sub(sub(i32:0x5, param<i32>(d3)), cast<i32>(param<i16>(d2)))))
     b2[a0, a1] = cast<f16>(add<f32>(b3[], b0[gather(b1[((a0 * 3) % d1)], d0, fault 1) if (a1 < 5), bcast(a1, d2)]))
 )";
   const auto plan = ParseKernelPlan(text);

@@ -56,6 +56,8 @@ TEST(VerifyKernelPlan, SaysWhatIsWrong) {
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = mul(b2[], param(d1))\n"), "");
   EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = mul(b2[], param(7))\n"),
             "kernel plan : expression 4: parameters are dim slots");
+  EXPECT_EQ(ProblemOf(begin + sum + "  stage over []\n    b1[a0] = cast<f32>(param<u8>(d1))\n"),
+            "kernel plan : expression 3: parameters are f32, i32 or i16");
   EXPECT_EQ(ProblemOf("kernel axes [a0: 4 tile, a1: 4 parallel]\n"),
             "kernel plan : a1: a parallel axis lies inside another");
   EXPECT_EQ(ProblemOf("kernel axes [a0: 4 contract]\n  in b0: f32[4]\n  out b1: f32[]\n  stage over [a0]\n"

@@ -1,8 +1,9 @@
-// build_micro_kernels FOLDER: compiles the common micro-kernels of each plain level, and of the level with dot products
-// of integers, to FOLDER/<target>.a, an archive with one object per function (nm, objdump -d).
+// build_micro_kernels TARGET ARCHIVE: compiles the common micro-kernels of a CPU target to an archive with one object
+// per function (nm, objdump -d).
 #include <cstdio>
-#include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/cpu/gemm/micro_kernel.h"
@@ -38,16 +39,13 @@ absl::Status BuildArchive(const CpuTarget& target, const std::string& path) {
 }  // namespace tailor::prebuilt
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: build_micro_kernels FOLDER\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: build_micro_kernels TARGET ARCHIVE\n");
     return 2;
   }
-  for (const tailor::CpuTarget& target : tailor::CpuLevels()) {
-    if (target.name != target.level && target.name != tailor::kDotProductsLevel) continue;
-    const absl::Status built = tailor::prebuilt::BuildArchive(target, std::string(argv[1]) + "/" + target.name + ".a");
-    if (built.ok()) continue;
-    std::fprintf(stderr, "build_micro_kernels: %s\n", built.ToString().c_str());
-    return 1;
-  }
-  return 0;
+  const absl::StatusOr<tailor::CpuTarget> target = tailor::FindCpuTarget(argv[1]);
+  const absl::Status built = target.ok() ? tailor::prebuilt::BuildArchive(*target, argv[2]) : target.status();
+  if (built.ok()) return 0;
+  std::fprintf(stderr, "build_micro_kernels: %s\n", built.ToString().c_str());
+  return 1;
 }

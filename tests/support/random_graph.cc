@@ -247,33 +247,17 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
 
 void GraphMaker::AppendAny() {
   if (options_.control && depth_ < 2 && Percent(9)) return AppendControl();
-  static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {{12, &GraphMaker::AppendUnary},
-                                                                                {18, &GraphMaker::AppendBinary},
-                                                                                {4, &GraphMaker::AppendCompare},
-                                                                                {6, &GraphMaker::AppendSelect},
-                                                                                {4, &GraphMaker::AppendLogic},
-                                                                                {5, &GraphMaker::AppendCast},
-                                                                                {13, &GraphMaker::AppendReduce},
-                                                                                {10, &GraphMaker::AppendCompound},
-                                                                                {3, &GraphMaker::AppendAttention},
-                                                                                {3, &GraphMaker::AppendIota},
-                                                                                {4, &GraphMaker::AppendBroadcast},
-                                                                                {8, &GraphMaker::AppendReshape},
-                                                                                {7, &GraphMaker::AppendSlice},
-                                                                                {6, &GraphMaker::AppendTranspose},
-                                                                                {5, &GraphMaker::AppendConcat},
-                                                                                {5, &GraphMaker::AppendGather},
-                                                                                {7, &GraphMaker::AppendDot},
-                                                                                {3, &GraphMaker::AppendShift},
-                                                                                {11, &GraphMaker::AppendProductsOfOne},
-                                                                                {1, &GraphMaker::AppendLongMatmul},
-                                                                                {6, &GraphMaker::AppendPad},
-                                                                                {7, &GraphMaker::AppendWindow},
-                                                                                {4, &GraphMaker::AppendScatter},
-                                                                                {2, &GraphMaker::AppendBitcast},
-                                                                                {5, &GraphMaker::AppendScan},
-                                                                                {3, &GraphMaker::AppendSequenceConv},
-                                                                                {2, &GraphMaker::AppendImageLayers}};
+  static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
+      {12, &GraphMaker::AppendUnary},         {18, &GraphMaker::AppendBinary},      {4, &GraphMaker::AppendCompare},
+      {6, &GraphMaker::AppendSelect},         {4, &GraphMaker::AppendLogic},        {5, &GraphMaker::AppendCast},
+      {13, &GraphMaker::AppendReduce},        {10, &GraphMaker::AppendCompound},    {3, &GraphMaker::AppendAttention},
+      {3, &GraphMaker::AppendIota},           {4, &GraphMaker::AppendBroadcast},    {8, &GraphMaker::AppendReshape},
+      {7, &GraphMaker::AppendSlice},          {6, &GraphMaker::AppendTranspose},    {5, &GraphMaker::AppendConcat},
+      {5, &GraphMaker::AppendGather},         {7, &GraphMaker::AppendDot},          {3, &GraphMaker::AppendShift},
+      {11, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongMatmul},   {6, &GraphMaker::AppendPad},
+      {7, &GraphMaker::AppendWindow},         {4, &GraphMaker::AppendScatter},      {2, &GraphMaker::AppendBitcast},
+      {5, &GraphMaker::AppendScan},           {3, &GraphMaker::AppendSequenceConv}, {2, &GraphMaker::AppendImageLayers},
+      {3, &GraphMaker::AppendQuantized}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

@@ -95,6 +95,7 @@ class GraphMaker {
   void AppendLongMatmul();
   void AppendSequenceConv();
   void AppendImageLayers();
+  void AppendQuantized();
   void AppendAfterMatmul(Value matmul);
 
   // Control flow. The maker of a region starts with its arguments as values.

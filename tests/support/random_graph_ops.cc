@@ -376,4 +376,31 @@ void GraphMaker::AppendImageLayers() {
   }
 }
 
+// A tensor that is quantized and dequantized once or several times, as quantizers write around every op; in between
+// it may be moved.
+void GraphMaker::AppendQuantized() {
+  const auto at_hand = Find([&](Value v) { return dtype(v) == DType::kF32; });
+  Value x = at_hand && Percent(70) ? *at_hand : Input(DType::kF32, AnyShape(3));
+  const DType type = OneOf<DType>({DType::kI8, DType::kI8, DType::kU8, DType::kI16});
+  double scale = OneOf<double>({0.03, 0.11, 0.25}), zero = OneOf<double>({0, 3, 100});
+  for (int i = 1 + Pick(3); i > 0; --i) {
+    if (Percent(20)) scale = 0.07;
+    if (Percent(10)) zero = 5;
+    Value y = *Append(OpKind::kRound, {*Append(OpKind::kDiv, {x, Scalar(DType::kF32, scale)})});
+    if (zero != 0) y = *Append(OpKind::kAdd, {y, Scalar(DType::kF32, zero)});
+    y = *Append(OpKind::kCast, {y}, {{"dtype", type}});
+    if (Percent(10)) Keep(std::optional<Value>(y));
+    y = *Append(OpKind::kCast, {y}, {{"dtype", DType::kI32}});
+    if (zero != 0) y = *Append(OpKind::kSub, {y, Scalar(DType::kI32, zero)});
+    y = *Append(OpKind::kCast, {y}, {{"dtype", DType::kF32}});
+    x = *Append(OpKind::kMul, {y, Scalar(DType::kF32, scale)});
+    if (rank(x) > 1 && Percent(40)) {
+      std::vector<int64_t> permutation(rank(x));
+      for (int d = 0; d < rank(x); ++d) permutation[d] = rank(x) - 1 - d;
+      x = *Append(OpKind::kTranspose, {x}, {{"permutation", permutation}});
+    }
+  }
+  Keep(std::optional<Value>(x));
+}
+
 }  // namespace tailor

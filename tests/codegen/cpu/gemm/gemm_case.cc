@@ -1,5 +1,6 @@
 #include "tests/codegen/cpu/gemm/gemm_case.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
+#include "codegen/cpu/prebuilt/prebuilt.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/plan/long_tasks.h"
@@ -40,8 +42,14 @@ Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::v
   EXPECT_TRUE(emitted.ok()) << emitted;
   const auto micro_kernels = MicroKernelsOf(plan_, schedule_);
   EXPECT_TRUE(micro_kernels.ok()) << micro_kernels.status();
-  for (const MicroKernel& kernel : *micro_kernels) EmitMicroKernel(kernel, emit, *module);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  for (const MicroKernel& kernel : std::set<MicroKernel>(micro_kernels->begin(), micro_kernels->end())) {
+    if (const auto compiled = prebuilt::FindMicroKernel(kernel, target)) {
+      objects.push_back(llvm::MemoryBuffer::getMemBuffer(*compiled, /*RequiresNullTerminator=*/false));
+    } else {
+      EmitMicroKernel(kernel, emit, *module);
+    }
+  }
   objects.push_back(CompileIr(std::move(module), target));
   std::vector<std::string> names;
   for (size_t i = 0; i < schedule_.versions.size(); ++i) names.push_back(absl::StrCat("matmul_v", i));

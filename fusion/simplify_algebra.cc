@@ -197,8 +197,9 @@ absl::StatusOr<Graph> QuantizeOnce(const Graph& graph, const ShapeFacts&) {
     for (; MovesElements(r.to.node(x.node).op); x = r.to.node(x.node).operands[0]) moves.push_back(x);
     const auto source = DequantizedFrom(r.to, x);
     const double scale = std::fabs(quantized->scale);
+    const bool is_exact = scale >= 0x1p-100 && scale <= 0x1p100 && std::fabs(quantized->zero) <= 0x1p16;
     const bool same = source && source->scale == quantized->scale && source->zero == quantized->zero &&
-                      r.to.type(source->tensor).dtype == dtype && scale >= 0x1p-100 && scale <= 0x1p100;
+                      r.to.type(source->tensor).dtype == dtype && is_exact;
     if (!same) return std::nullopt;
     Value integers = source->tensor;
     for (auto move = moves.rbegin(); move != moves.rend(); ++move) {

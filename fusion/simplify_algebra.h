@@ -19,10 +19,10 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
 // 2^-106. Preserves: types; values within the matmul's rounding.
 absl::StatusOr<Graph> ScaleOneOperand(const Graph& graph, const ShapeFacts& facts);
 
-// Q(DQ(q)) becomes q, for a quantized tensor q of 8 or 16 bits, where Q(x) = cast(round(x / s) + z) and DQ(q) =
-// (q - z) * s have the same constant scale s and zero point z: quantizers write such pairs around ops that move
-// elements, which may be between the two. Preserves: values bit for bit (|s| is from 2^-100 to 2^100, so that round
-// meets the integer) and types.
+// Q(DQ(q)) becomes q, for a tensor q of integers of 8 or 16 bits, where Q(x) = cast(round(x / s) + z) and DQ(q) =
+// (q - z) * s have the same constant scale s and zero point z, of one element each: quantizers write such pairs around
+// ops that move elements, which may be between the two. Preserves: values bit for bit, since |s| is from 2^-100 to
+// 2^100 and |z| at most 2^16, so that round meets q - z; and types.
 absl::StatusOr<Graph> QuantizeOnce(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

@@ -30,8 +30,9 @@ absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
     BoundVersions(bounds, schedules_.back().versions, dropped_[schedules_.size() - 1]);
     TAILOR_RETURN_IF_ERROR(AddShared(plan, schedules_.back(), shared_));
   }
-  compiled_ = TakeCompiledFunctions();
+  TakeCompiledFunctions();
   objects_.resize(modules());
+  TAILOR_RETURN_IF_ERROR(DumpCompiledFunctions());
   SetKernels();
   return absl::OkStatus();
 }
@@ -54,11 +55,12 @@ absl::Status HostBuild::Emit(int number) {
     TAILOR_ASSIGN_OR_RETURN(host_,
                             host::EmitHostPrograms(program_.programs, kernels_, host::KernelPlace::kHost, *module));
   } else if (is_shared) {
-    EmitShared(number - kernels, *module);
+    EmitShared(shared_, number - kernels, *module);
   } else {
     TAILOR_RETURN_IF_ERROR(EmitKernels(kernel_modules_[number], *module));
   }
-  return CompileObject(number, std::move(module));
+  TAILOR_ASSIGN_OR_RETURN(objects_[number], CompileObject(number, is_shared, std::move(module)));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<int>> HostBuild::Link(CompiledVariant* variant) {
@@ -84,22 +86,32 @@ void HostBuild::SetKernels() {
   }
 }
 
-// The objects of shared functions that are compiled, which leave shared_. None where modules are dumped: then all are
-// emitted.
-std::vector<llvm::MemoryBufferRef> HostBuild::TakeCompiledFunctions() {
-  std::vector<llvm::MemoryBufferRef> objects;
-  if (DumpWanted()) return objects;
-  std::erase_if(shared_, [&](const auto& named) {
-    const auto& compiled = named.second.compiled;
-    if (compiled) objects.push_back(*compiled);
-    return compiled.has_value();
-  });
-  return objects;
+// Moves the shared functions that are compiled already from shared_ to compiled_.
+void HostBuild::TakeCompiledFunctions() {
+  for (auto function = shared_.begin(); function != shared_.end();) {
+    const auto next = std::next(function);
+    if (function->second.compiled) compiled_.insert(shared_.extract(function));
+    function = next;
+  }
+}
+
+// Where modules are dumped, these functions are too, as if they had been emitted in modules after the host program's.
+absl::Status HostBuild::DumpCompiledFunctions() const {
+  if (!DumpWanted()) return absl::OkStatus();
+  for (size_t i = 0; i < ModulesFor(compiled_); ++i) {
+    llvm::LLVMContext context;
+    auto module = std::make_unique<llvm::Module>("shared", context);
+    EmitShared(compiled_, i, *module);
+    TAILOR_RETURN_IF_ERROR(
+        CompileObject(modules() + static_cast<int>(i), /*is_shared=*/true, std::move(module)).status());
+  }
+  return absl::OkStatus();
 }
 
 // What kernels call before the kernels, and these before the host program.
 std::vector<llvm::MemoryBufferRef> HostBuild::ObjectsInOrder() const {
-  std::vector<llvm::MemoryBufferRef> objects = compiled_;
+  std::vector<llvm::MemoryBufferRef> objects;
+  for (const auto& [name, function] : compiled_) objects.push_back(*function.compiled);
   const auto add = [&](size_t first, size_t end) {
     for (size_t i = first; i < end; ++i) objects.push_back(objects_[i]->getMemBufferRef());
   };
@@ -110,7 +122,9 @@ std::vector<llvm::MemoryBufferRef> HostBuild::ObjectsInOrder() const {
   return objects;
 }
 
-size_t HostBuild::SharedModules() const { return (shared_.size() + kSharedPerModule - 1) / kSharedPerModule; }
+size_t HostBuild::ModulesFor(const SharedFunctions& functions) {
+  return (functions.size() + kSharedPerModule - 1) / kSharedPerModule;
+}
 
 bool HostBuild::IsShared(int module) const {
   return module >= static_cast<int>(kernel_modules_.size()) && module < modules() - 1;
@@ -124,22 +138,26 @@ absl::Status HostBuild::EmitKernels(const ModuleKernels& kernels, llvm::Module& 
   return absl::OkStatus();
 }
 
-void HostBuild::EmitShared(size_t number, llvm::Module& module) const {
+// Module `number` of those for `functions`.
+void HostBuild::EmitShared(const SharedFunctions& functions, size_t number, llvm::Module& module) const {
   BeginModule(module);
-  const size_t first = number * kSharedPerModule;
-  auto function = std::next(shared_.begin(), first);
-  for (size_t i = first; i < std::min(first + kSharedPerModule, shared_.size()); ++i) (function++)->second.emit(module);
+  const size_t first = number * kSharedPerModule, end = std::min(first + kSharedPerModule, functions.size());
+  auto function = std::next(functions.begin(), first);
+  for (size_t i = first; i < end; ++i) (function++)->second.emit(module);
 }
 
-absl::Status HostBuild::CompileObject(int number, std::unique_ptr<llvm::Module> module) {
-  const auto effort = optimize_ || IsShared(number) ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
+// `number`: of the dumped texts.
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> HostBuild::CompileObject(
+    int number, bool is_shared, std::unique_ptr<llvm::Module> module) const {
+  const auto effort = optimize_ || is_shared ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
   TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(target_, effort));
   const std::string name = module->getName().str();
   ModuleText text;
   ModuleText* wanted = DumpWanted() ? &text : nullptr;
-  TAILOR_ASSIGN_OR_RETURN(objects_[number], CompileModule(std::move(module), *machine, wanted));
+  TAILOR_ASSIGN_OR_RETURN(auto object, CompileModule(std::move(module), *machine, wanted));
   TAILOR_RETURN_IF_ERROR(DumpPass(target_.name, number, absl::StrCat(name, ".ll"), text.ir));
-  return DumpPass(target_.name, number, absl::StrCat(name, ".s"), text.assembly);
+  TAILOR_RETURN_IF_ERROR(DumpPass(target_.name, number, absl::StrCat(name, ".s"), text.assembly));
+  return object;
 }
 
 // The modules that hold any of `kernels`, and the host program's module, which refers to their versions.

@@ -36,7 +36,7 @@ class HostBuild : public TargetBuild {
 
   absl::Status Schedule(const CodeBounds& bounds) final;
   std::string SchedulesText() const final;
-  int modules() const final { return static_cast<int>(kernel_modules_.size() + SharedModules()) + 1; }
+  int modules() const final { return static_cast<int>(kernel_modules_.size() + ModulesFor(shared_)) + 1; }
   absl::Status Emit(int number) final;
   // While the image exceeds the size bound: drops versions and returns the modules to emit again. Empty: done.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) final;
@@ -61,13 +61,15 @@ class HostBuild : public TargetBuild {
   virtual void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const {}
 
   void SetKernels();
-  std::vector<llvm::MemoryBufferRef> TakeCompiledFunctions();
+  void TakeCompiledFunctions();
+  absl::Status DumpCompiledFunctions() const;
   std::vector<llvm::MemoryBufferRef> ObjectsInOrder() const;
-  size_t SharedModules() const;
+  static size_t ModulesFor(const SharedFunctions& functions);
   bool IsShared(int module) const;
   absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
-  void EmitShared(size_t number, llvm::Module& module) const;
-  absl::Status CompileObject(int number, std::unique_ptr<llvm::Module> module);
+  void EmitShared(const SharedFunctions& functions, size_t number, llvm::Module& module) const;
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileObject(int number, bool is_shared,
+                                                                    std::unique_ptr<llvm::Module> module) const;
   std::vector<int> ModulesOf(const std::vector<int>& kernels) const;
   absl::StatusOr<std::vector<KernelCode>> ReadCode() const;
   CompiledVariant DescribeImage(Image image, const std::vector<KernelCode>& codes) const;
@@ -80,8 +82,7 @@ class HostBuild : public TargetBuild {
   std::vector<tailor::Schedule> schedules_;                   // by kernel
   std::vector<DroppedVersions> dropped_;                      // by kernel
   std::vector<host::EmittedKernel> kernels_;                  // by kernel
-  SharedFunctions shared_;                                    // to emit
-  std::vector<llvm::MemoryBufferRef> compiled_;               // shared functions that need not be
+  SharedFunctions shared_, compiled_;                         // to emit; those that need not be
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
   host::HostEmission host_;
 };

@@ -158,6 +158,7 @@ class ImageSession {
           session_.lookup({{&dylib_, orc::JITDylibLookupFlags::MatchAllSymbols}}, std::move(objects_[i]));
       if (!status_.ok()) return llvm::consumeError(found.takeError()), status_;  // the cause, not what follows from it
       if (!found) return ToStatus(found.takeError(), "link");
+      if (memory_.placed() <= i) return absl::InternalError(absl::StrCat("link: object ", i, " defines nothing"));
       if (memory_.placed() > i + 1)
         return absl::InternalError(absl::StrCat("link: object ", i, " refers to a later one"));
       for (const auto& [name, definition] : *found)

@@ -71,9 +71,8 @@ enum class ExprKind : uint8_t {
   kLiteral,    // `bits` as `dtype`
   kAxis,       // i64: the value of axis `ref`
   kDimSize,    // i64: `dim_size`
-  kParameter,  // f32, i32 or i16: has the low bits of dim slot `dim_size`, a number that each launch passes. Where it
-               // is
-               //   added to a rounded f32 or subtracted from an i32, an integer from -2^16 to 2^16: a zero point
+  kParameter,  // f32, i32 or i16: the low bits of dim slot `dim_size`, which each launch passes. One that is added to
+               //   a rounded f32, or subtracted from an i32, is a zero point: an integer from -2^16 to 2^16
   kIndexAdd,   // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
   kIndexSub,   //   that kIndexSub may be negative under a predicate that masks its use
   kIndexMul,

@@ -183,6 +183,7 @@ TEST(QuantizeOnce, NotInAnotherWay) {
   };
   keeps({{"S", "0.04"}});
   keeps({{"Z", "6"}});
+  keeps({{"constant 5", "constant 33554432"}, {"Z", "33554432"}});  // q - z rounds
   keeps({{"cast %a {dtype = i8}", "cast %a {dtype = u8}"}});
   keeps({{"0.03", "1e-37"}, {"S", "1e-37"}});  // products of small integers round to subnormal numbers
   keeps({{"div %turned, %t", "mul %turned, %t"}});

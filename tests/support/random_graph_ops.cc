@@ -382,7 +382,7 @@ void GraphMaker::AppendQuantized() {
   const auto at_hand = Find([&](Value v) { return dtype(v) == DType::kF32; });
   Value x = at_hand && Percent(70) ? *at_hand : Input(DType::kF32, AnyShape(3));
   const DType type = OneOf<DType>({DType::kI8, DType::kI8, DType::kU8, DType::kI16});
-  double scale = OneOf<double>({0.03, 0.11, 0.25}), zero = OneOf<double>({0, 3, 100});
+  double scale = OneOf<double>({0.03, 0.11, 0.25}), zero = OneOf<double>({0, 3, 100, 1 << 25});
   for (int i = 1 + Pick(3); i > 0; --i) {
     if (Percent(20)) scale = 0.07;
     if (Percent(10)) zero = 5;

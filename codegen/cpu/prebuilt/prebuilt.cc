@@ -40,8 +40,8 @@ Objects ReadArchive(llvm::StringRef bytes) {
 
 llvm::StringRef Between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
 
-// The target that the archives hold `kernel` of, of those whose code for it is the same as `target`'s: floats need no
-// more features than the level has, integers those that multiply them.
+// The target whose archive has the code that `target` needs for `kernel`: floats use no more features than the level
+// has, integers those that multiply them. Empty: none.
 std::string ArchiveOf(const gemm::MicroKernel& kernel, const CpuTarget& target) {
   const bool plain = kernel.rhs == DType::kF32 || target.traits.integer_matmuls == IntegerMatmuls::kPairs;
   if (plain) return target.level;

@@ -23,7 +23,7 @@ struct Requantized {
   ExprId zero = -1;   // the zero point, an i32; -1: 0
 };
 
-// Of magnitude: sums and differences of zero points and integers of 16 bits are exact in f32.
+// The largest magnitude of a zero point: its sums and differences with integers of 16 bits are exact in f32.
 inline constexpr int64_t kLargestZeroPoint = 1 << 16;
 
 // Matches the f32 of what a rounded value, converted to a narrow integer, exceeds the zero point by, as where a

@@ -11,7 +11,7 @@ namespace tailor::prebuilt {
 
 // The micro-kernels of `target` that are compiled once for all models: of every tile that fits its registers, and of
 // the forms of operands that matmuls, convolutions and chains of models commonly have. A level with further features
-// has those of integers alone.
+// has those of integers alone. None of f16, whose conversions are a property of the module (SetHalfConversions).
 std::vector<gemm::MicroKernel> CommonMicroKernels(const CpuTarget& target);
 
 }  // namespace tailor::prebuilt

@@ -95,6 +95,18 @@ void RefuseProducers(const FusionContext& context, GroupIndex& index, int matmul
   }
 }
 
+// A view that is read by what `matmul` computes after its sums, in a loop of its own; -1: there is none. It was kept
+// for a matmul that could store its result through it.
+int ViewInEpilogue(const FusionContext& context, const GroupIndex& index, int matmul) {
+  const std::vector<NodeId> sources = SourcesOf(context.graph, index.uses(), index.group(matmul).dominant);
+  for (int producer : index.Producers(matmul)) {
+    if (index.kind(producer) != GroupKind::kLoop || !IsDeferredForMatmul(context.graph, index, producer)) continue;
+    const NodeId view = index.group(producer).outputs[0].node;
+    if (std::find(sources.begin(), sources.end(), view) == sources.end()) return producer;
+  }
+  return -1;
+}
+
 }  // namespace
 
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
@@ -106,6 +118,11 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     RefuseProducers(context, index, TakePadding(context, index, g));
   }
   JoinLoops(index, [&](int g) { return IsDeferredForMatmul(context.graph, index, g); });
+  for (int g = 0; g < index.size(); ++g) {
+    if (index.empty(g) || index.kind(g) != GroupKind::kContraction) continue;
+    const int view = ViewInEpilogue(context, index, g);
+    if (view >= 0) index.TryMerge(view, g);
+  }
   index.Finish();
   return absl::OkStatus();
 }

@@ -447,8 +447,8 @@ typedef struct tailor_compile_options {
    * bytes, and results are the same bits (docs/compiling.md). GPU kernels are always optimized. */
   int64_t optimize; /* default 1 */
   /* Names of passes to leave out, to find what a result or a time is due to: simplify-algebra, quantize-once,
-   * scale-one-operand, keep-channels-last, group-queries, merge-equal-nodes, merge-matmuls, narrow-matmuls, fuse-elementwise,
-   * fuse-dot-epilogue, fuse-reduce, stitch, fuse-scan, remote-stitch, chain-matmuls; for CPUs,
+   * scale-one-operand, keep-channels-last, group-queries, merge-equal-nodes, merge-matmuls, narrow-matmuls,
+   * fuse-elementwise, fuse-dot-epilogue, fuse-reduce, stitch, fuse-scan, remote-stitch, chain-matmuls; for CPUs,
    * keep-images-channels-last, interleave-rows, pack-short-rows and choose-tilings (docs/compiling.md). Results agree
    * within rounding. INVALID_ARGUMENT for another name. */
   const char* const* without;

@@ -95,16 +95,12 @@ void RefuseProducers(const FusionContext& context, GroupIndex& index, int matmul
   }
 }
 
-// A view that is read by what `matmul` computes after its sums, in a loop of its own; -1: there is none. It was kept
-// for a matmul that could store its result through it.
-int ViewInEpilogue(const FusionContext& context, const GroupIndex& index, int matmul) {
-  const std::vector<NodeId> sources = SourcesOf(context.graph, index.uses(), index.group(matmul).dominant);
+// Records why a view that was kept for another matmul, and whose reader `matmul` took, stays a loop.
+void RefuseViews(const FusionContext& context, GroupIndex& index, int matmul) {
   for (int producer : index.Producers(matmul)) {
     if (index.kind(producer) != GroupKind::kLoop || !IsDeferredForMatmul(context.graph, index, producer)) continue;
-    const NodeId view = index.group(producer).outputs[0].node;
-    if (std::find(sources.begin(), sources.end(), view) == sources.end()) return producer;
+    index.Refuse(producer, matmul, "an epilogue reads views that were kept for a matmul from memory");
   }
-  return -1;
 }
 
 }  // namespace
@@ -119,9 +115,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
   }
   JoinLoops(index, [&](int g) { return IsDeferredForMatmul(context.graph, index, g); });
   for (int g = 0; g < index.size(); ++g) {
-    if (index.empty(g) || index.kind(g) != GroupKind::kContraction) continue;
-    const int view = ViewInEpilogue(context, index, g);
-    if (view >= 0) index.TryMerge(view, g);
+    if (!index.empty(g) && index.kind(g) == GroupKind::kContraction) RefuseViews(context, index, g);
   }
   index.Finish();
   return absl::OkStatus();

@@ -9,8 +9,7 @@
 namespace tailor {
 
 // Requires: elementwise loops are maximal, except that views of matmul results are kept apart. Those that no matmul
-// takes join the loops, or the matmul with the epilogue, that read them. Preserves: plan validity; every matmul keeps
-// one output.
+// takes join the loops that read them. Preserves: plan validity; every matmul keeps one output.
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

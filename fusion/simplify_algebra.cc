@@ -134,7 +134,7 @@ std::optional<double> NumberOf(const Graph& graph, Value v) {
   return ElementToDouble(dtype, data.data);
 }
 
-// `v` as an f32 or i32 `op` of a tensor of its type and a number.
+// The operands of `op` if `v` is its result of type `dtype`: a tensor of the type of `v`, and a number.
 struct WithNumber {
   Value tensor;
   double number;
@@ -162,7 +162,7 @@ struct Quantized {
   double scale, zero;
 };
 
-// If `cast` quantizes: the f32 tensor.
+// If a cast of `x` to integers quantizes a tensor: that tensor, an f32.
 std::optional<Quantized> QuantizedBy(const Graph& graph, Value x) {
   const auto shifted = WithNumberOf(graph, x, OpKind::kAdd, DType::kF32);
   const Node& round = graph.node((shifted ? shifted->tensor : x).node);
@@ -172,7 +172,7 @@ std::optional<Quantized> QuantizedBy(const Graph& graph, Value x) {
   return Quantized{scaled->tensor, scaled->number, shifted ? shifted->number : 0};
 }
 
-// If `x` is a dequantized tensor: the integers.
+// If `x` is a dequantized tensor: the tensor of integers.
 std::optional<Quantized> DequantizedFrom(const Graph& graph, Value x) {
   const auto scaled = WithNumberOf(graph, x, OpKind::kMul, DType::kF32);
   if (!scaled || graph.node(scaled->tensor.node).op != OpKind::kCast) return std::nullopt;

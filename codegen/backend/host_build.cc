@@ -30,9 +30,9 @@ absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
     BoundVersions(bounds, schedules_.back().versions, dropped_[schedules_.size() - 1]);
     TAILOR_RETURN_IF_ERROR(AddShared(plan, schedules_.back(), shared_));
   }
-  TakeCompiledFunctions();
+  TakePrebuilt();
   objects_.resize(modules());
-  TAILOR_RETURN_IF_ERROR(DumpCompiledFunctions());
+  TAILOR_RETURN_IF_ERROR(DumpPrebuilt());
   SetKernels();
   return absl::OkStatus();
 }
@@ -86,22 +86,22 @@ void HostBuild::SetKernels() {
   }
 }
 
-// Moves the shared functions that are compiled already from shared_ to compiled_.
-void HostBuild::TakeCompiledFunctions() {
+// Moves the shared functions that have a prebuilt object from shared_ to prebuilt_.
+void HostBuild::TakePrebuilt() {
   for (auto function = shared_.begin(); function != shared_.end();) {
     const auto next = std::next(function);
-    if (function->second.compiled) compiled_.insert(shared_.extract(function));
+    if (function->second.prebuilt) prebuilt_.insert(shared_.extract(function));
     function = next;
   }
 }
 
-// Where modules are dumped, these functions are too, as if they had been emitted in modules after the host program's.
-absl::Status HostBuild::DumpCompiledFunctions() const {
+// Where modules are dumped: dumps the prebuilt functions as modules with numbers after the host program's.
+absl::Status HostBuild::DumpPrebuilt() const {
   if (!DumpWanted()) return absl::OkStatus();
-  for (size_t i = 0; i < ModulesFor(compiled_); ++i) {
+  for (size_t i = 0; i < ModulesFor(prebuilt_); ++i) {
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("shared", context);
-    EmitShared(compiled_, i, *module);
+    EmitShared(prebuilt_, i, *module);
     TAILOR_RETURN_IF_ERROR(
         CompileObject(modules() + static_cast<int>(i), /*is_shared=*/true, std::move(module)).status());
   }
@@ -111,7 +111,7 @@ absl::Status HostBuild::DumpCompiledFunctions() const {
 // What kernels call before the kernels, and these before the host program.
 std::vector<llvm::MemoryBufferRef> HostBuild::ObjectsInOrder() const {
   std::vector<llvm::MemoryBufferRef> objects;
-  for (const auto& [name, function] : compiled_) objects.push_back(*function.compiled);
+  for (const auto& [name, function] : prebuilt_) objects.push_back(*function.prebuilt);
   const auto add = [&](size_t first, size_t end) {
     for (size_t i = first; i < end; ++i) objects.push_back(objects_[i]->getMemBufferRef());
   };

@@ -24,7 +24,7 @@ namespace tailor::backend {
 // A function that kernels of a target call. It is linked once.
 struct SharedFunction {
   std::function<void(llvm::Module&)> emit;
-  std::optional<llvm::MemoryBufferRef> compiled;  // the object that defines it, if it need not be emitted
+  std::optional<llvm::MemoryBufferRef> prebuilt;  // the object that defines it, if it need not be emitted
 };
 using SharedFunctions = std::map<std::string, SharedFunction>;  // by name
 
@@ -61,8 +61,8 @@ class HostBuild : public TargetBuild {
   virtual void Describe(const std::vector<tailor::Schedule>& schedules, Variant& variant) const {}
 
   void SetKernels();
-  void TakeCompiledFunctions();
-  absl::Status DumpCompiledFunctions() const;
+  void TakePrebuilt();
+  absl::Status DumpPrebuilt() const;
   std::vector<llvm::MemoryBufferRef> ObjectsInOrder() const;
   static size_t ModulesFor(const SharedFunctions& functions);
   bool IsShared(int module) const;
@@ -82,7 +82,7 @@ class HostBuild : public TargetBuild {
   std::vector<tailor::Schedule> schedules_;                   // by kernel
   std::vector<DroppedVersions> dropped_;                      // by kernel
   std::vector<host::EmittedKernel> kernels_;                  // by kernel
-  SharedFunctions shared_, compiled_;                         // to emit; those that need not be
+  SharedFunctions shared_, prebuilt_;                         // to emit; those that need not be
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
   host::HostEmission host_;
 };

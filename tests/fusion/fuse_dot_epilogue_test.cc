@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "fusion/absorb_views.h"
 #include "fusion/fuse_elementwise.h"
 #include "tests/fusion/fused_text.h"
@@ -304,6 +306,35 @@ graph @g(%x: f32[N, L, 32], %m: f32[N, L, 1], %w: f32[64, 96]) where L in [1, 10
 g1 contraction [N, L, 64 | 96] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
 refused %p -> %d in fuse-dot-epilogue: every task would read %s across rows
 )");
+}
+
+// %s was kept for the first matmul, which stores %t for the second one; the second one took its reader.
+TEST(FuseDotEpilogue, AViewWhoseReaderAnotherMatmulTookIsExplained) {
+  const std::string plan = FusedText(R"(
+graph @g(%x: f32[S, 3, M, N], %c: f32[3, 1, 1], %w: f32[1, 20, 9], %b: f32[1, 1, 20], %v: f32[1, 20, 20]) where M in [0, 7] multiple_of 4 {
+  %zero = constant 0 : f32[]
+  %h = mul %x, %c
+  %p = pad %h, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 0]}
+  %i = window %p {axes = [2, 3], sizes = [1, 3], strides = [2, 2]}
+  %j = transpose %i {permutation = [0, 1, 4, 5, 2, 3]}
+  %k = reshape %j {shape = [S, 1, 9, floordiv(M, 2)*floordiv(N, 2) + floordiv(N, 2)]}
+  %d = dot %k, %w {transpose_lhs = 1, transpose_rhs = 1}
+  %a = add %d, %b
+  %t = transpose %a {permutation = [0, 1, 3, 2]}
+  %s = reshape %t {shape = [S, 20, floordiv(M, 2) + 1, floordiv(N, 2)]}
+  %f = dot %t, %v {transpose_lhs = 1, transpose_rhs = 1}
+  %u = transpose %f {permutation = [0, 1, 3, 2]}
+  %r = reshape %u {shape = [S, 20, floordiv(M, 2) + 1, floordiv(N, 2)]}
+  %e = add %s, %r
+  %g = max %e, %zero
+  %l = pad %g, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 0]}
+  %o = window %l {axes = [2, 3], sizes = [3, 3]}
+  %y = reduce_mean %o {axes = [4, 5]}
+  return %y
+})");
+  EXPECT_NE(plan.find("refused %s -> %e in fuse-dot-epilogue: an epilogue reads views that were kept"),
+            std::string::npos)
+      << plan;
 }
 
 TEST(FuseDotEpilogue, NothingExpensiveIsComputedAgainForEachTask) {

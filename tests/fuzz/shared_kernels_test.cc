@@ -61,5 +61,36 @@ TEST(SharedKernels, AgreeWithTheReference) {
   }
 }
 
+// Attention, dequantized before and requantized after the softmax: a chain whose links have the scales and zero points
+// of the layer.
+constexpr char kAttention[] = R"(
+  %c# = constant 0.1# : f32[]
+  %i# = constant 0.0# : f32[]
+  %z# = constant # : f32[]
+  %o# = constant # : i32[]
+  %s# = dot %q, %k
+  %t# = mul %s#, %c#
+  %m# = reduce_max %t# {axes = [1], keep_dims = 1}
+  %d# = sub %t#, %m#
+  %e# = exp %d#
+  %n# = reduce_sum %e# {axes = [1], keep_dims = 1}
+  %p# = div %e#, %n#
+  %g# = dot %p#, %v
+  %h# = div %g#, %i#
+  %r# = round %h#
+  %a# = add %r#, %z#
+  %b# = cast %a# {dtype = i8}
+  %w# = cast %b# {dtype = i32}
+  %f# = sub %w#, %o#
+  %x# = cast %f# {dtype = f32}
+  %y# = mul %x#, %i#
+)";
+
+TEST(SharedKernels, ChainsOfOtherLiteralsAgreeWithTheReference) {
+  std::string graph = "graph @g(%q: f32[M, 16], %k: f32[16, N], %v: f32[N, 16]) where M in [1, 40], N in [1, 40] {\n";
+  for (const char* layer : {"3", "5", "7"}) graph += absl::StrReplaceAll(kAttention, {{"#", layer}});
+  ExpectRight(graph + "  return %y3, %y5, %y7\n}");
+}
+
 }  // namespace
 }  // namespace tailor

@@ -43,7 +43,7 @@ class CpuBuild final : public backend::HostBuild {
       function->second.emit = [this, kernel](llvm::Module& module) {
         gemm::EmitMicroKernel(kernel, EmitTarget::Of(target().traits), module);
       };
-      function->second.compiled = prebuilt::FindMicroKernel(kernel, target());
+      function->second.prebuilt = prebuilt::FindMicroKernel(kernel, target());
     }
     return absl::OkStatus();
   }

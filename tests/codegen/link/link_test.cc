@@ -81,6 +81,12 @@ TEST_F(LinkTest, RefusesReferencesToLaterObjects) {
   EXPECT_EQ(image.status().message(), "link: object 0 refers to a later one");
 }
 
+TEST_F(LinkTest, RefusesAnObjectThatDefinesNothing) {
+  auto image = Link({kScale, ""}, {"scale"});
+  ASSERT_FALSE(image.ok());
+  EXPECT_EQ(image.status().message(), "link: object 1 defines nothing");
+}
+
 TEST_F(LinkTest, NamesUndefinedSymbol) {
   auto image = Link({kMain}, {"main_entry"});
   ASSERT_FALSE(image.ok());

@@ -1,10 +1,12 @@
-// The total order of elements that sorting builders use: NaN is above all numbers, and -0 equals 0.
+// The total order of elements that sorting builders use: NaN is above all numbers, and -0 equals 0; and the elements
+// that indices name.
 #ifndef TAILOR_GRAPH_ORDERING_H_
 #define TAILOR_GRAPH_ORDERING_H_
 
 #include <cstdint>
 #include <limits>
 
+#include "absl/status/statusor.h"
 #include "graph/formula.h"
 
 namespace tailor {
@@ -24,6 +26,13 @@ inline DType IndexType(const Graph& graph, const DimExpr& dim_size) {
   if (dim_size.symbol()) most = graph.symbol(*dim_size.symbol()).max;
   return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
 }
+
+// Unsigned integers in the order of x, a value of any dtype, as wide as its elements; in the reverse order without
+// `largest`.
+Value AppendOrderedKeys(Formula& f, const Graph& graph, Value x, bool largest);
+
+// x[..., indices[..., i]] of x [..., N] for indices [..., K], any integers with one axis K or more: [..., K].
+absl::StatusOr<Value> AppendPicked(Graph& graph, Value x, Value indices);
 
 }  // namespace tailor
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,116 +15,156 @@
 namespace tailor {
 namespace {
 
-Value Not(Formula& f, Value x) { return f.Apply(OpKind::kNot, {x}); }
-
-struct Pick {
-  enum Carried : size_t { kStep, kValue, kIndex, kValues, kIndices };
-  enum Read : size_t { kKeys, kCount };
-};
+// Elements of a block.
+constexpr int64_t kBlock = 16;
 
 Shape WithLast(Shape shape, const DimExpr& dim_size) {
   shape.push_back(dim_size);
   return shape;
 }
 
-struct Found {
-  Value value, index;  // [..., 1]
+// Elements to select from: the greater key comes first, and of equal keys the lower index.
+struct Candidates {
+  Value keys;                    // [..., M], unsigned
+  std::optional<Value> indices;  // [..., M]; absent: 0 to M - 1
 };
 
-// The first element in order among the candidates, bool[..., N], of which there is at least one. `count` is N.
-Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Value positions, Value count,
-            bool largest) {
-  const int64_t axis = type.rank() - 1;
-  const bool floats = IsFloat(type.dtype);
-  const auto first = [&](Value among) {
-    return f.Reduce(OpKind::kReduceMin, Select(f, among, positions, count), axis);
-  };
-  const double last = largest ? -INFINITY : INFINITY;  // saturates for integers
-  Value numbers = candidates;
-  if (floats && !largest) numbers = And(f, candidates, f.Apply(OpKind::kEq, {keys, keys}));
-  Value best =
-      f.Reduce(largest ? OpKind::kReduceMax : OpKind::kReduceMin, Select(f, numbers, keys, f.Scalar(keys, last)), axis);
-  Value same = f.Apply(OpKind::kEq, {keys, best});
-  if (!floats) return {best, first(And(f, candidates, same))};
-  Value nan = f.Apply(OpKind::kNe, {keys, keys});
-  if (largest) {  // NaN comes first, if present
-    Value both = And(f, nan, f.Apply(OpKind::kNe, {best, best}));
-    return {best, first(And(f, candidates, Or(f, same, both)))};
+struct Pick {
+  enum Carried : size_t { kStep, kKey, kIndex, kFound, kCount };
+  enum Read : size_t { kKeys, kIndices };
+};
+
+struct Found {
+  Value key, index;  // [..., 1]
+};
+
+// The first candidate; with `last`, the first one after it.
+Found First(Formula& f, const Graph& graph, Value keys, Value indices, const std::optional<Found>& last) {
+  if (!f.ok()) return {};
+  const int64_t axis = graph.type(keys).rank() - 1;
+  std::optional<Value> left;
+  if (last) {
+    Value equal = f.Apply(OpKind::kEq, {keys, last->key});
+    left = Or(f, f.Apply(OpKind::kLt, {keys, last->key}), And(f, equal, f.Apply(OpKind::kGt, {indices, last->index})));
   }
-  Value index = first(And(f, candidates, same));  // `count` if only NaNs are left
-  Value none = f.Apply(OpKind::kEq, {index, count});
-  return {Select(f, none, f.Scalar(keys, NAN), best), Select(f, none, first(candidates), index)};
+  Value best = f.Reduce(OpKind::kReduceMax, left ? Select(f, *left, keys, f.Scalar(keys, 0)) : keys, axis);
+  Value among = f.Apply(OpKind::kEq, {keys, best});
+  if (left) among = And(f, *left, among);
+  return {best, f.Reduce(OpKind::kReduceMin, Select(f, among, indices, f.Scalar(indices, INFINITY)), axis)};
 }
 
 // Finds element number t: the first one after the last one found.
-absl::StatusOr<std::vector<Value>> Body(Loop& loop, bool largest) {
+absl::StatusOr<std::vector<Value>> NextElement(Loop& loop, bool has_indices) {
   Graph& graph = loop.body();
   Formula f(&graph);
-  const Value t = loop.carried(Pick::kStep), keys = loop.read(Pick::kKeys), count = loop.read(Pick::kCount);
-  const Shape rows = graph.type(loop.carried(Pick::kValue)).shape, column = WithLast(rows, 1);
-  Value value = Reshaped(f, loop.carried(Pick::kValue), column),
-        index = Reshaped(f, loop.carried(Pick::kIndex), column);
-  Value before = largest ? value : keys, after = largest ? keys : value;
-  Value beyond = AppendLess(f, graph, after, before);
-  Value equal = Not(f, AppendLess(f, graph, before, after));
-  const TensorType type = graph.type(keys);
-  Value positions = Positions(f, type.shape.back(), graph.type(count).dtype);
-  Value later = Or(f, beyond, And(f, equal, f.Apply(OpKind::kGt, {positions, index})));
-  Value candidates = Or(f, later, f.Apply(OpKind::kEq, {t, f.Scalar(t, 0)}));
-  Found found = First(f, type, keys, candidates, positions, count, largest);
-  found = {Reshaped(f, found.value, rows), Reshaped(f, found.index, rows)};
-  Value place = Reshaped(f, t, {1});
-  std::vector<Value> next = {f.Apply(OpKind::kAdd, {t, f.Scalar(t, 1)}), found.value, found.index};
-  for (auto [all, one] : {std::pair(Pick::kValues, found.value), std::pair(Pick::kIndices, found.index)}) {
-    next.push_back(f.Apply(OpKind::kScatter, {loop.carried(all), place, one}, {{"combiner", "set"}}));
-  }
-  TAILOR_RETURN_IF_ERROR(f.Finish(next.back()).status());
-  return next;
+  const Value t = loop.carried(Pick::kStep), keys = loop.read(Pick::kKeys), found = loop.carried(Pick::kFound);
+  const Shape rows = graph.type(loop.carried(Pick::kKey)).shape, column = WithLast(rows, 1);
+  const Found last = {Reshaped(f, loop.carried(Pick::kKey), column), Reshaped(f, loop.carried(Pick::kIndex), column)};
+  Value indices =
+      has_indices ? loop.read(Pick::kIndices) : Positions(f, graph.type(keys).shape.back(), graph.type(found).dtype);
+  const Found next = First(f, graph, keys, indices, last);
+  Value index = Reshaped(f, next.index, rows);
+  std::vector<Value> results = {f.Apply(OpKind::kAdd, {t, f.Scalar(t, 1)}), Reshaped(f, next.key, rows), index};
+  results.push_back(f.Apply(OpKind::kScatter, {found, Reshaped(f, t, {1}), index}, {{"combiner", "set"}}));
+  TAILOR_RETURN_IF_ERROR(f.Finish(results.back()).status());
+  return results;
 }
 
-}  // namespace
-
-absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool largest) {
-  Formula f(&graph);
-  const TensorType type = graph.type(x);
+// The indices of the first `count` candidates [..., M] in order: [..., count]. `head`: any [count] of their dtype, for
+// the shape.
+absl::StatusOr<Value> FirstAmong(Graph& graph, const Candidates& candidates, const DimExpr& count, Value head) {
+  const TensorType type = graph.type(candidates.keys);
   const Shape rows(type.shape.begin(), type.shape.end() - 1);
-  const DType dtype = IndexType(graph, type.shape.back());
-  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, type.shape.back()));
-  Value keys = type.dtype == DType::kBool ? Cast(f, x, DType::kU8) : x;
-  // The first `count` elements unsorted, for the shape. This slice also checks that x has that many.
-  Value head =
-      f.Apply(OpKind::kSlice, {keys}, {{"starts", Shape(type.shape.size(), 0)}, {"sizes", WithLast(rows, count)}});
-  std::vector<int64_t> front(type.shape.size());
-  std::iota(front.begin() + 1, front.end(), 0);
-  front[0] = static_cast<int64_t>(rows.size());
-  Value values = f.Apply(OpKind::kTranspose, {head}, {{"permutation", front}});
-  TAILOR_RETURN_IF_ERROR(f.Finish(values).status());
-  Value zero = f.Scalar(dim_size, 0), none = Cast(f, zero, dtype);
-  Value indices = f.Apply(OpKind::kBroadcast, {none}, {{"shape", graph.type(values).shape}});
-  Value value = f.Apply(OpKind::kBroadcast, {f.Scalar(keys, 0)}, {{"shape", rows}});
-  Value index = f.Apply(OpKind::kBroadcast, {none}, {{"shape", rows}});
-  Value most = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
-  TAILOR_RETURN_IF_ERROR(f.Finish(most).status());
+  TAILOR_ASSIGN_OR_RETURN(Value end, DimSizeValue(graph, count));
+  Formula f(&graph);
+  Shape front = {count}, column(type.shape.size(), 1);
+  front.insert(front.end(), rows.begin(), rows.end());
+  column[0] = count;
+  Value found = f.Apply(OpKind::kBroadcast, {Reshaped(f, head, column)}, {{"shape", front}});
+  Value key = f.Apply(OpKind::kBroadcast, {f.Scalar(candidates.keys, INFINITY)}, {{"shape", rows}});
+  Value index = f.Apply(OpKind::kBroadcast, {f.Scalar(head, -1)}, {{"shape", rows}});
+  Value zero = f.Scalar(end, 0);
+  TAILOR_RETURN_IF_ERROR(f.Finish(index).status());
 
+  std::vector<Loop::Operand> read = {{"keys", candidates.keys}};
+  if (candidates.indices) read.push_back({"indices", *candidates.indices});
   TAILOR_ASSIGN_OR_RETURN(
       Loop loop,
-      Loop::Create(&graph, {{"t", zero}, {"value", value}, {"index", index}, {"values", values}, {"indices", indices}},
-                   {{"keys", keys}, {"count", most}}));
+      Loop::Create(&graph, {{"t", zero}, {"key", key}, {"index", index}, {"found", found}, {"count", end}}, read));
   Formula condition(&loop.condition());
-  const Value t = loop.carried(Pick::kStep);
-  Value go_on = condition.Apply(OpKind::kLt, {t, condition.Scalar(t, static_cast<double>(count))});
+  Value go_on = condition.Apply(OpKind::kLt, {loop.carried(Pick::kStep), loop.carried(Pick::kCount)});
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
-  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Body(loop, largest));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, NextElement(loop, candidates.indices.has_value()));
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
 
   std::vector<int64_t> back(type.shape.size(), 0);
   std::iota(back.begin(), back.end() - 1, 1);
-  const auto moved = [&](Value v) { return f.Apply(OpKind::kTranspose, {v}, {{"permutation", back}}); };
-  Sorted sorted{moved(results[Pick::kValues]), moved(results[Pick::kIndices])};
-  if (type.dtype == DType::kBool) sorted.values = Cast(f, sorted.values, DType::kBool);
-  if (dtype != DType::kI64) sorted.indices = Cast(f, sorted.indices, DType::kI64);
-  TAILOR_RETURN_IF_ERROR(f.Finish(sorted.indices).status());
-  return sorted;
+  return f.Finish(f.Apply(OpKind::kTranspose, {results[Pick::kFound]}, {{"permutation", back}}));
+}
+
+// The first `count` values of 0 to n - 1.
+Value FirstPositions(Formula& f, const DimExpr& n, const DimExpr& count, DType dtype) {
+  return f.Apply(OpKind::kSlice, {Positions(f, n, dtype)}, {{"starts", Shape{0}}, {"sizes", Shape{count}}});
+}
+
+// The elements of the blocks whose best elements come first, as many blocks as elements are wanted, and of the last,
+// partial block: an element of any other block comes after one of each of these.
+absl::StatusOr<Candidates> OfFirstBlocks(Graph& graph, Value x, int64_t count, bool largest) {
+  const TensorType type = graph.type(x);
+  const Shape rows(type.shape.begin(), type.shape.end() - 1), none(type.shape.size(), 0);
+  const DimExpr n = type.shape.back(), blocks = DimExpr::FloorDiv(n, kBlock), taken = DimExpr::Min(blocks, count);
+  const DType dtype = IndexType(graph, n);
+  TAILOR_ASSIGN_OR_RETURN(Value last_block, DimSizeValue(graph, blocks));
+  TAILOR_ASSIGN_OR_RETURN(Value end, DimSizeValue(graph, n));
+  Formula f(&graph);
+  const auto as_index = [&](Value v) { return dtype == DType::kI64 ? v : Cast(f, v, dtype); };
+  last_block = as_index(last_block);
+  end = as_index(end);
+  Value whole = f.Apply(OpKind::kSlice, {x}, {{"starts", none}, {"sizes", WithLast(rows, blocks * kBlock)}});
+  Value keys = AppendOrderedKeys(f, graph, Reshaped(f, whole, WithLast(WithLast(rows, blocks), kBlock)), largest);
+  Value best = f.Apply(OpKind::kReduceMax, {keys}, {{"axes", std::vector<int64_t>{type.rank()}}});
+  Value head = FirstPositions(f, blocks, taken, dtype);
+  TAILOR_RETURN_IF_ERROR(f.Finish(head).status());
+  TAILOR_ASSIGN_OR_RETURN(Value chosen, FirstAmong(graph, {best, std::nullopt}, taken, head));
+  Value partial = f.Apply(OpKind::kBroadcast, {last_block}, {{"shape", WithLast(rows, 1)}});
+  chosen = f.Apply(OpKind::kConcat, {chosen, partial}, {{"axis", type.rank() - 1}});
+  Value first = f.Apply(OpKind::kMul, {chosen, f.Scalar(chosen, kBlock)});
+  Value indices =
+      f.Apply(OpKind::kAdd, {Reshaped(f, first, WithLast(WithLast(rows, taken + 1), 1)), Positions(f, kBlock, dtype)});
+  Value inside = f.Apply(OpKind::kMin, {indices, f.Apply(OpKind::kSub, {end, f.Scalar(end, 1)})});
+  TAILOR_RETURN_IF_ERROR(f.Finish(inside).status());
+  TAILOR_ASSIGN_OR_RETURN(Value elements, AppendPicked(graph, x, inside));
+  // Past the end: the least key, and the greatest indices.
+  keys = AppendOrderedKeys(f, graph, elements, largest);
+  keys = Select(f, f.Apply(OpKind::kLt, {indices, end}), keys, f.Scalar(keys, 0));
+  const Shape flat = WithLast(rows, (taken + 1) * kBlock);
+  const Candidates candidates{Reshaped(f, keys, flat), Reshaped(f, indices, flat)};
+  TAILOR_RETURN_IF_ERROR(f.Finish(candidates.keys).status());
+  return candidates;
+}
+
+// Whether two levels sweep over fewer elements than one; for an unknown N, true.
+bool HasBlocks(const DimExpr& n, int64_t count) {
+  return count > 1 && (!n.constant() || *n.constant() > 2 * kBlock * count);
+}
+
+}  // namespace
+
+absl::StatusOr<Value> SelectFirst(Graph& graph, Value x, int64_t count, bool largest) {
+  const DimExpr n = graph.type(x).shape.back();
+  const DType dtype = IndexType(graph, n);
+  Formula f(&graph);
+  Value head = FirstPositions(f, n, count, dtype);  // checks that x has as many
+  TAILOR_RETURN_IF_ERROR(f.Finish(head).status());
+  if (HasBlocks(n, count)) {
+    TAILOR_ASSIGN_OR_RETURN(const Candidates candidates, OfFirstBlocks(graph, x, count, largest));
+    return FirstAmong(graph, candidates, count, head);
+  }
+  Value keys = AppendOrderedKeys(f, graph, x, largest);
+  TAILOR_RETURN_IF_ERROR(f.Finish(keys).status());
+  if (count != 1) return FirstAmong(graph, {keys, std::nullopt}, count, head);
+  // The head is 0: the maximum only keeps its check.
+  return f.Finish(f.Apply(OpKind::kMax, {First(f, graph, keys, Positions(f, n, dtype), std::nullopt).index, head}));
 }
 
 }  // namespace tailor

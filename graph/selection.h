@@ -1,20 +1,22 @@
-// Builder of the first few elements in sort order: one `while`, whose body finds the element after the last one found.
+// Builder of the first few elements in sort order: a `while`, whose body finds the element after the last one found.
+// Long rows are selected from in two levels: first blocks, by their best element, then elements of these blocks.
 #ifndef TAILOR_GRAPH_SELECTION_H_
 #define TAILOR_GRAPH_SELECTION_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/sorting.h"
+#include "graph/graph.h"
 
 namespace tailor {
 
-// Largest count for selection. Each element costs two sweeps over x; beyond this count the threshold
-// (graph/threshold.h) is cheaper.
-constexpr int64_t kMostSelected = 16;
+// Largest count for selection; beyond it the threshold (graph/threshold.h) is cheaper.
+constexpr int64_t kMostSelected = 64;
 
-// The first `count` elements along the last axis of x [..., N], any dtype: [..., count], as TopK returns them.
-absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool largest);
+// The indices of the first `count` elements in the order of graph/sorting.h along the last axis of x [..., N], any
+// dtype: [..., count] of type IndexType(N), in this order. Every run checks count <= N. One sweep over x, and two over
+// N / 16 + 16 * count elements for each element found.
+absl::StatusOr<Value> SelectFirst(Graph& graph, Value x, int64_t count, bool largest);
 
 }  // namespace tailor
 

@@ -18,8 +18,9 @@
 namespace tailor {
 namespace {
 
-// The items to sort, and their order: elements along the last axis of any tensor, or rows of a matrix, ascending.
-enum class Order { kAscending, kDescending, kRows };
+// The items to sort, and their order: elements along the last axis of any tensor, rows of a matrix, ascending, or
+// elements packed with their indices.
+enum class Order { kAscending, kDescending, kRows, kPacked };
 
 Value Sub(Formula& f, Value a, Value b) { return f.Apply(OpKind::kSub, {a, b}); }
 Value ShiftRight(Formula& f, Value x, double bits) { return f.Apply(OpKind::kShiftRight, {x, f.Scalar(x, bits)}); }
@@ -56,9 +57,10 @@ Value LargestPowerBelow(Formula& f, Value count, DType dtype) {
   return Sub(f, bits, ShiftRight(f, bits, 1));
 }
 
-// The loop's carried values: the algorithm's variables p, q, r and d, the sorted items, and two invariants.
+// The loop's carried values: the algorithm's variables p, q, r and d, two invariants, the sorted items and, unless they
+// are packed, their indices.
 struct Exchange {
-  enum Carried : size_t { kP, kQ, kR, kD, kKeys, kIndices, kTop, kCount };
+  enum Carried : size_t { kP, kQ, kR, kD, kTop, kCount, kKeys, kIndices };
 };
 
 // The algorithm's variables for the next pass.
@@ -75,66 +77,87 @@ std::vector<Value> NextPass(Formula& f, const Loop& loop) {
 absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   Graph& graph = loop.body();
   Formula f(&graph);
-  const Value d = loop.carried(Exchange::kD), keys = loop.carried(Exchange::kKeys),
-              indices = loop.carried(Exchange::kIndices);
-  const TensorType type = graph.type(indices);
-  const Shape& shape = type.shape;
+  const Value d = loop.carried(Exchange::kD), count = loop.carried(Exchange::kCount),
+              keys = loop.carried(Exchange::kKeys);
+  const Shape& shape = graph.type(order == Order::kPacked ? keys : loop.carried(Exchange::kIndices)).shape;
   const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
-  const DType wide = type.dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // unsigned: negative indices exceed the
-                                                                             // count
-  Value i = Positions(f, shape.back(), type.dtype);
+  const DType dtype = graph.type(count).dtype;
+  const DType wide = dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // unsigned: negative indices exceed the count
+  Value i = Positions(f, shape.back(), dtype);
   Value low = f.Apply(OpKind::kEq, {And(f, i, loop.carried(Exchange::kP)), loop.carried(Exchange::kR)});
   Value partner = f.Apply(OpKind::kAdd, {i, Select(f, low, d, f.Apply(OpKind::kNeg, {d}))});
-  Value inside = f.Apply(OpKind::kLt, {Cast(f, partner, wide), Cast(f, loop.carried(Exchange::kCount), wide)});
+  Value inside = f.Apply(OpKind::kLt, {Cast(f, partner, wide), Cast(f, count, wide)});
   partner = Select(f, inside, partner, i);
   Value other = f.Apply(OpKind::kGather, {keys, partner}, {{"axis", axis}});
-  Value other_index = f.Apply(OpKind::kGather, {indices, partner}, {{"axis", axis}});
-  auto [other_first, this_first] = Compare(f, graph, order, other, keys);
-  Value earlier = f.Apply(OpKind::kLt, {other_index, indices});
-  other_first = Or(f, other_first, And(f, f.Apply(OpKind::kNot, {this_first}), earlier));
-  Value take = f.Apply(OpKind::kEq, {other_first, low});
-  Value take_key = take;
-  if (order == Order::kRows) take_key = f.Apply(OpKind::kReshape, {take}, {{"shape", Shape{shape[0], 1}}});
   std::vector<Value> next = NextPass(f, loop);
-  next.push_back(Select(f, take_key, other, keys));
-  next.push_back(Select(f, take, other_index, indices));
+  next.push_back(loop.carried(Exchange::kTop));
+  next.push_back(count);
+  if (order == Order::kPacked) {
+    next.push_back(Select(f, low, f.Apply(OpKind::kMin, {other, keys}), f.Apply(OpKind::kMax, {other, keys})));
+  } else {
+    const Value indices = loop.carried(Exchange::kIndices);
+    Value other_index = f.Apply(OpKind::kGather, {indices, partner}, {{"axis", axis}});
+    auto [other_first, this_first] = Compare(f, graph, order, other, keys);
+    Value earlier = f.Apply(OpKind::kLt, {other_index, indices});
+    other_first = Or(f, other_first, And(f, f.Apply(OpKind::kNot, {this_first}), earlier));
+    Value take = f.Apply(OpKind::kEq, {other_first, low});
+    Value take_key = take;
+    if (order == Order::kRows) take_key = f.Apply(OpKind::kReshape, {take}, {{"shape", Shape{shape[0], 1}}});
+    next.push_back(Select(f, take_key, other, keys));
+    next.push_back(Select(f, take, other_index, indices));
+  }
   TAILOR_RETURN_IF_ERROR(f.Finish(next.back()).status());
   return next;
 }
 
-// Sorts `keys`; `shape` is that of the indices, sorted along its last axis. `indices`: those of the keys, of type
-// IndexType; absent: their positions.
-absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order,
-                                     std::optional<Value> given = std::nullopt) {
-  const DType dtype = IndexType(graph, shape.back());
-  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, shape.back()));
+// Sorts `keys` of `count` items along their last axis, or their rows, and the indices with them. Returns the loop's
+// results.
+absl::StatusOr<std::vector<Value>> MergeExchange(Graph& graph, Order order, const DimExpr& count, DType dtype,
+                                                 Value keys, std::optional<Value> indices) {
+  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, count));
   Formula f(&graph);
-  Value count = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
-  Value top = LargestPowerBelow(f, count, dtype);
-  Value indices = given ? Cast(f, *given, dtype)
-                        : f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
+  Value count_value = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
+  Value top = LargestPowerBelow(f, count_value, dtype);
   Value zero = f.Scalar(top, 0);
   TAILOR_RETURN_IF_ERROR(f.Finish(zero).status());
-  TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph,
-                                                  {{"p", top},
-                                                   {"q", top},
-                                                   {"r", zero},
-                                                   {"d", top},
-                                                   {"keys", keys},
-                                                   {"indices", indices},
-                                                   {"top", top},
-                                                   {"count", count}},
-                                                  {}));
+  std::vector<Loop::Operand> carried = {
+      {"p", top}, {"q", top}, {"r", zero}, {"d", top}, {"top", top}, {"count", count_value}, {"keys", keys}};
+  if (indices) carried.push_back({"indices", *indices});
+  TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph, std::move(carried), {}));
   Formula condition(&loop.condition());
   const Value p = loop.carried(Exchange::kP);
   Value go_on = condition.Apply(OpKind::kGt, {p, condition.Scalar(p, 0)});
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Pass(loop, order));
-  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
-  Value order_of = results[Exchange::kIndices];
-  if (dtype != DType::kI64) order_of = Cast(f, order_of, DType::kI64);
-  TAILOR_RETURN_IF_ERROR(f.Finish(order_of).status());
-  return Sorted{results[Exchange::kKeys], order_of};
+  return std::move(loop).Finish(go_on, std::move(next));
+}
+
+// An element and its index in one integer: the key above, the index below. Sorts are half as long.
+Value Packed(Formula& f, const Graph& graph, Value keys, Value indices, bool descending) {
+  Value key = Cast(f, AppendOrderedKeys(f, graph, keys, !descending), DType::kI64);
+  Value high = Sub(f, key, f.Scalar(key, 0x1p31));
+  return Or(f, f.Apply(OpKind::kShiftLeft, {high, f.Scalar(high, 32)}), Cast(f, indices, DType::kI64));
+}
+
+// The indices that sort `keys` along their last axis, and rows of keys [N, M]: of type IndexType, or of that of
+// `given`. `shape` is theirs. `given`: the indices of the keys; absent: their positions.
+absl::StatusOr<Value> SortedIndices(Graph& graph, Value keys, const Shape& shape, Order order,
+                                    std::optional<Value> given = std::nullopt) {
+  const DType dtype = given ? graph.type(*given).dtype : IndexType(graph, shape.back());
+  Formula f(&graph);
+  Value indices = given ? *given : f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
+  TAILOR_RETURN_IF_ERROR(f.Finish(indices).status());
+  const bool packs = order != Order::kRows && dtype == DType::kI32 && SizeOf(graph.type(keys).dtype) <= 4;
+  if (!packs) {
+    TAILOR_ASSIGN_OR_RETURN(const std::vector<Value> results,
+                            MergeExchange(graph, order, shape.back(), dtype, keys, indices));
+    return results[Exchange::kIndices];
+  }
+  Value packed = Packed(f, graph, keys, indices, order == Order::kDescending);
+  TAILOR_RETURN_IF_ERROR(f.Finish(packed).status());
+  TAILOR_ASSIGN_OR_RETURN(const std::vector<Value> results,
+                          MergeExchange(graph, Order::kPacked, shape.back(), dtype, packed, std::nullopt));
+  return f.Finish(Cast(f, And(f, results[Exchange::kKeys], f.Scalar(packed, 0x1p32 - 1)), dtype));
 }
 
 absl::StatusOr<int64_t> ResolveAxis(const Graph& graph, absl::string_view builder, Value x, int64_t axis) {
@@ -155,18 +178,16 @@ absl::StatusOr<Value> Swapped(Graph& graph, Value x, int64_t axis) {
   return f.Finish(f.Apply(OpKind::kTranspose, {x}, {{"permutation", order}}));
 }
 
-// x[..., indices[..., i]] of x [..., N].
-absl::StatusOr<Value> Picked(Graph& graph, Value x, Value indices) {
-  const Shape shape = graph.type(x).shape, out = graph.type(indices).shape;
-  DimExpr rows = 1;
-  for (size_t d = 0; d + 1 < shape.size(); ++d) rows = rows * shape[d];
-  TAILOR_ASSIGN_OR_RETURN(Value count, DimSizeValue(graph, shape.back()));
+// The elements of x that `order` names along the last axis, and `order`, with dims `axis` and last swapped.
+absl::StatusOr<Sorted> ElementsOf(Graph& graph, Value x, Value order, int64_t axis) {
+  Sorted sorted;
+  TAILOR_ASSIGN_OR_RETURN(sorted.values, AppendPicked(graph, x, order));
   Formula f(&graph);
-  Value first = f.Apply(OpKind::kMul, {Reshaped(f, Positions(f, rows), {rows, 1}), count});
-  Value within = Cast(f, Reshaped(f, indices, {rows, out.back()}), DType::kI64);
-  Value flat = f.Apply(OpKind::kGather, {Reshaped(f, x, {rows * shape.back()}), f.Apply(OpKind::kAdd, {first, within})},
-                       {{"axis", int64_t{0}}});
-  return f.Finish(Reshaped(f, flat, out));
+  if (graph.type(order).dtype != DType::kI64) order = Cast(f, order, DType::kI64);
+  TAILOR_ASSIGN_OR_RETURN(sorted.indices, f.Finish(order));
+  TAILOR_ASSIGN_OR_RETURN(sorted.values, Swapped(graph, sorted.values, axis));
+  TAILOR_ASSIGN_OR_RETURN(sorted.indices, Swapped(graph, sorted.indices, axis));
+  return sorted;
 }
 
 }  // namespace
@@ -174,12 +195,9 @@ absl::StatusOr<Value> Picked(Graph& graph, Value x, Value indices) {
 absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending) {
   TAILOR_ASSIGN_OR_RETURN(axis, ResolveAxis(graph, "sort", x, axis));
   TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
-  const Shape shape = graph.type(keys).shape;
-  TAILOR_ASSIGN_OR_RETURN(Sorted sorted,
-                          MergeExchange(graph, keys, shape, descending ? Order::kDescending : Order::kAscending));
-  TAILOR_ASSIGN_OR_RETURN(sorted.values, Swapped(graph, sorted.values, axis));
-  TAILOR_ASSIGN_OR_RETURN(sorted.indices, Swapped(graph, sorted.indices, axis));
-  return sorted;
+  TAILOR_ASSIGN_OR_RETURN(Value order, SortedIndices(graph, keys, graph.type(keys).shape,
+                                                     descending ? Order::kDescending : Order::kAscending));
+  return ElementsOf(graph, keys, order, axis);
 }
 
 absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axis, bool largest) {
@@ -191,22 +209,18 @@ absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axi
                                                    " of operand \"x\" (", graph.NameOf(x), ") has size ",
                                                    graph.DimText(sizes[axis])));
   }
-  if (k.constant() && *k.constant() <= kMostSelected) {
-    TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
-    TAILOR_ASSIGN_OR_RETURN(Sorted first, SelectFirst(graph, keys, *k.constant(), largest));
-    TAILOR_ASSIGN_OR_RETURN(first.values, Swapped(graph, first.values, axis));
-    TAILOR_ASSIGN_OR_RETURN(first.indices, Swapped(graph, first.indices, axis));
-    return first;
-  }
-  if (missing == 0) return Sort(graph, x, axis, largest);
+  const bool few = k.constant() && *k.constant() <= kMostSelected;
+  if (missing == 0 && !few) return Sort(graph, x, axis, largest);
   TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
+  if (few) {
+    TAILOR_ASSIGN_OR_RETURN(Value order, SelectFirst(graph, keys, *k.constant(), largest));
+    return ElementsOf(graph, keys, order, axis);
+  }
   TAILOR_ASSIGN_OR_RETURN(Value chosen, SelectByThreshold(graph, keys, k, largest));
-  TAILOR_ASSIGN_OR_RETURN(keys, Picked(graph, keys, chosen));
-  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, MergeExchange(graph, keys, graph.type(keys).shape,
-                                                       largest ? Order::kDescending : Order::kAscending, chosen));
-  TAILOR_ASSIGN_OR_RETURN(sorted.values, Swapped(graph, sorted.values, axis));
-  TAILOR_ASSIGN_OR_RETURN(sorted.indices, Swapped(graph, sorted.indices, axis));
-  return sorted;
+  TAILOR_ASSIGN_OR_RETURN(Value candidates, AppendPicked(graph, keys, chosen));
+  TAILOR_ASSIGN_OR_RETURN(Value order, SortedIndices(graph, candidates, graph.type(candidates).shape,
+                                                     largest ? Order::kDescending : Order::kAscending, chosen));
+  return ElementsOf(graph, keys, order, axis);
 }
 
 absl::StatusOr<Value> ArgsortRows(Graph& graph, Value x) {
@@ -216,8 +230,9 @@ absl::StatusOr<Value> ArgsortRows(Graph& graph, Value x) {
     return absl::InvalidArgumentError(absl::StrCat("argsort_rows: operand \"x\" (", graph.NameOf(x), ") has type ",
                                                    graph.TypeText(graph.type(x)), ", needs rank 2"));
   }
-  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, MergeExchange(graph, x, {shape[0]}, Order::kRows));
-  return sorted.indices;
+  TAILOR_ASSIGN_OR_RETURN(Value order, SortedIndices(graph, x, {shape[0]}, Order::kRows));
+  Formula f(&graph);
+  return f.Finish(graph.type(order).dtype == DType::kI64 ? order : Cast(f, order, DType::kI64));
 }
 
 }  // namespace tailor

@@ -14,32 +14,6 @@
 namespace tailor {
 namespace {
 
-DType UnsignedOf(DType dtype) {
-  constexpr DType kTypes[] = {DType::kU8, DType::kU16, DType::kU32, DType::kU64};
-  int log_bytes = 0;
-  while (1 << log_bytes < SizeOf(dtype)) ++log_bytes;
-  return kTypes[log_bytes];
-}
-
-double HighestBit(DType dtype) { return std::ldexp(1.0, 8 * SizeOf(dtype) - 1); }
-
-// Unsigned integers in the order of x; in the reverse order without `largest`.
-Value Ordered(Formula& f, Value x, DType dtype, bool largest) {
-  const DType wide = UnsignedOf(dtype);
-  const auto bits = [&](Value v) { return f.Apply(OpKind::kBitcast, {v}, {{"dtype", wide}}); };
-  const auto is_not = [&](Value v) { return f.Apply(OpKind::kNot, {v}); };
-  Value key = dtype == DType::kBool ? Cast(f, x, wide) : bits(x);
-  if (IsSigned(dtype)) key = f.Apply(OpKind::kXor, {key, f.Scalar(key, HighestBit(wide))});
-  if (IsFloat(dtype)) {
-    Value number = f.Apply(OpKind::kEq, {x, x}), none = f.Apply(OpKind::kEq, {x, f.Scalar(x, 0)});
-    Value zero = f.Scalar(key, 0), sign = f.Scalar(key, HighestBit(wide));
-    key = Select(f, none, zero, key);  // -0
-    key = Select(f, f.Apply(OpKind::kLt, {key, sign}), f.Apply(OpKind::kXor, {key, sign}), is_not(key));
-    key = Select(f, number, key, is_not(zero));  // NaN
-  }
-  return largest ? key : is_not(key);
-}
-
 Value CountLast(Formula& f, Value mask, DType dtype) { return f.Reduce(OpKind::kReduceSum, Cast(f, mask, dtype), 1); }
 
 Value CountBefore(Formula& f, Value mask, DType dtype) {
@@ -84,7 +58,7 @@ absl::StatusOr<std::vector<Value>> NextBit(Loop& loop) {
 absl::StatusOr<Value> Thresholds(Graph& graph, Value keys, Value count, Value k) {
   Formula f(&graph);
   const Shape column = {graph.type(keys).shape[0], 1};
-  Value bit = f.Scalar(keys, HighestBit(graph.type(keys).dtype));
+  Value bit = f.Scalar(keys, std::ldexp(1.0, 8 * SizeOf(graph.type(keys).dtype) - 1));
   Value zero = f.Apply(OpKind::kBroadcast, {f.Scalar(keys, 0)}, {{"shape", column}});
   Value all = f.Apply(OpKind::kBroadcast, {count}, {{"shape", column}});
   TAILOR_RETURN_IF_ERROR(f.Finish(all).status());
@@ -110,7 +84,7 @@ absl::StatusOr<Value> SelectByThreshold(Graph& graph, Value x, const DimExpr& k,
   const auto as_index = [&](Value v) { return dtype == DType::kI64 ? v : Cast(f, v, dtype); };
   count_value = as_index(count_value);
   k_value = as_index(k_value);
-  Value keys = Ordered(f, Reshaped(f, x, {rows, count}), type.dtype, largest);
+  Value keys = AppendOrderedKeys(f, graph, Reshaped(f, x, {rows, count}), largest);
   TAILOR_RETURN_IF_ERROR(f.Finish(keys).status());
   TAILOR_ASSIGN_OR_RETURN(Value threshold, Thresholds(graph, keys, count_value, k_value));
 

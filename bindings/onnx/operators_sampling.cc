@@ -62,10 +62,10 @@ struct Sampling {
   bool corners;
 };
 
-// What GridSample reads: x [N, C, D...] with its channels last, at places of shape `out` [N, E...].
+// What GridSample reads: x [N, C, D...], for each place an element of every channel: `out` is [N, C, E...].
 struct Image {
-  Tensor last;
-  Shape shape, out;  // `shape`: of `last`
+  Tensor x;
+  Shape out;
 };
 
 Tensor NumberLike(const Tensor& other, const Dim& dim) { return Cast(other.builder().Number(dim), other.dtype()); }
@@ -89,25 +89,33 @@ Tensor Reflected(const Sampling& sampling, const Tensor& index, const Dim& size)
   return Select(odd, span - rest, rest) + low;
 }
 
-// The image at one index for each spatial dim, times the weight unless it is absent: [N, E..., C].
+// The index of the first element of each channel in flat x: [N, C, 1...].
+Tensor FirstOfChannels(const Image& image) {
+  frontend::Builder& builder = image.x.builder();
+  const Shape& shape = image.x.shape();
+  const Tensor channel = Position(builder, image.out, 0) * builder.Number(shape[1]) + Position(builder, image.out, 1);
+  return channel * builder.Number(builder.dims().Product(Shape(shape.begin() + 2, shape.end())));
+}
+
+// The image at one index [N, 1, E...] for each spatial dim, times the weight unless it is absent: [N, C, E...].
 Tensor Sampled(const Sampling& sampling, const Image& image, const std::vector<Tensor>& indices, const Tensor& weight) {
-  frontend::Builder& builder = image.last.builder();
-  std::vector<Tensor> places = {Position(builder, image.out, 0)};
-  Tensor inside;
+  frontend::Builder& builder = image.x.builder();
+  Tensor place, inside;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Dim& size = image.shape[i + 1];
+    const Dim& size = image.x.shape()[i + 2];
     const Tensor index = sampling.padding == "reflection" ? Reflected(sampling, indices[i], size) : indices[i];
     const Tensor held = Max(Min(index, NumberLike(index, builder.dims().Sub(size, 1))), 0.0);
-    places.push_back(Cast(held, DType::kI64));
+    const Tensor along = Cast(held, DType::kI64);
+    place = place ? place * builder.Number(size) + along : along;
     if (sampling.padding != "zeros") continue;
     const Tensor hit = Eq(held, index);
     inside = inside ? inside & hit : hit;
   }
-  Shape wide = image.out;
-  wide.push_back(1);
-  Tensor values = FlatGather(image.last, image.shape, places, image.out);
-  if (weight) values = values * Cast(Reshape(weight, wide), values.dtype());
-  return inside ? Select(Reshape(inside, wide), values, 0) : values;
+  // One addition for each element: places are the same in all channels.
+  const Tensor flat = Reshape(image.x, {builder.dims().Product(image.x.shape())});
+  Tensor values = Gather(flat, Broadcast(FirstOfChannels(image) + place, image.out), 0);
+  if (weight) values = values * Cast(weight, values.dtype());
+  return inside ? Select(inside, values, 0) : values;
 }
 
 // The sum over the neighbours of each place, of which there are 2 * support along each dim.
@@ -155,27 +163,21 @@ Tensors GridSample(const Node& node) {
   if (node.dims().IsEqual(grid.dim(-1), rank) == false) {
     Fail("the grid has " + node.dims().Text(grid.dim(-1)) + " coordinates for " + std::to_string(rank) + " dims");
   }
-  std::vector<int64_t> channels_last = {0}, channels_first = {0, rank + 1};
-  for (int i = 0; i < rank; ++i) {
-    channels_last.push_back(i + 2);
-    channels_first.push_back(i + 1);
-  }
-  channels_last.push_back(1);
-  Image image{Transpose(x, channels_last), {}, {x.dim(0)}};
-  image.shape = image.last.shape();
+  Image image{x, {x.dim(0), x.dim(1)}};
   image.out.insert(image.out.end(), grid.shape().begin() + 1, grid.shape().end() - 1);
+  Shape one = image.out;
+  one[0] = grid.dim(0);
+  one[1] = 1;
   std::vector<Tensor> places;
   for (int i = 0; i < rank; ++i) {
-    const Shape shape(grid.shape().begin(), grid.shape().end() - 1);
-    const Tensor part = Reshape(SliceAxis(grid, -1, rank - 1 - i, 1), shape);
+    const Tensor part = Reshape(SliceAxis(grid, -1, rank - 1 - i, 1), one);
     places.push_back(Denormalized(sampling, part, x.dim(i + 2)));
   }
   if (sampling.mode != "nearest") {
-    const Interpolation& kernel = sampling.mode == "cubic" ? kCubic : kLinear;
-    return {Transpose(Interpolated(sampling, image, places, kernel), channels_first)};
+    return {Interpolated(sampling, image, places, sampling.mode == "cubic" ? kCubic : kLinear)};
   }
   for (Tensor& place : places) place = Round(place);
-  return {Transpose(Sampled(sampling, image, places, Tensor()), channels_first)};
+  return {Sampled(sampling, image, places, Tensor())};
 }
 
 constexpr OperatorRow kSamplingOperators[] = {

@@ -101,10 +101,13 @@ TEST(Sorting, TopKOfFewAndOfMany) {
               absl::StrCat(Text(Numbers(dtype, {k}, expected)), " | ", Text(Numbers(DType::kI64, {k}, order))));
   };
   const long double numbers[] = {NAN, INFINITY, -INFINITY, 1, 2, 3, -1, -2};
-  for (int64_t k : {1, 5, 16, 17, 129}) {
+  // Rows of less than a block of 16, of whole blocks, of more blocks than elements are wanted, and of fewer.
+  const std::pair<int64_t, int64_t> cases[] = {{15, 5},   {16, 16},  {33, 2},    {130, 1}, {130, 5},
+                                               {130, 64}, {130, 65}, {130, 129}, {700, 16}};
+  for (const auto& [n, k] : cases) {
     for (bool largest : {false, true}) {
       std::vector<long double> floats, integers, bools;
-      for (int i = 0; i < 130; ++i) {
+      for (int i = 0; i < n; ++i) {
         floats.push_back(numbers[random() % 8]);
         integers.push_back(static_cast<int>(random() % 9) - 128);
         bools.push_back(random() % 2);
@@ -179,17 +182,19 @@ TEST(Sorting, Rows) {
   EXPECT_EQ(order({0, 2}, {}), "[0] {}");
 }
 
-// The loop's arguments, in text. Indices have 32 bits where the dim size is known to.
+// The loop's arguments, in text. Indices have 32 bits where the dim size is known to, and then elements of up to 32
+// bits are packed with them.
 TEST(Sorting, IsOneLoop) {
   const auto text = [](const char* header) {
     return BuiltGraph(header, [](Graph& g) { return Both(Sort(g, kX, -1, false)); }).ToText();
   };
   EXPECT_THAT(text("%x: f32[N, 2*N]"),
-              testing::HasSubstr("region(%p: i64[], %q: i64[], %r: i64[], %d: i64[], %keys: f32[N, 2*N], "
-                                 "%indices: i64[N, 2*N], %top: i64[], %count: i64[])"));
+              testing::HasSubstr("region(%p: i64[], %q: i64[], %r: i64[], %d: i64[], %top: i64[], %count: i64[], "
+                                 "%keys: f32[N, 2*N], %indices: i64[N, 2*N])"));
+  EXPECT_THAT(text("%x: f64[N, N]"), testing::HasSubstr("%count: i32[], %keys: f64[N, N], %indices: i32[N, N])"));
   EXPECT_THAT(text("%x: f32[2*N, N]"),
-              testing::HasSubstr("region(%p: i32[], %q: i32[], %r: i32[], %d: i32[], %keys: f32[2*N, N], "
-                                 "%indices: i32[2*N, N], %top: i32[], %count: i32[])"));
+              testing::HasSubstr("region(%p: i32[], %q: i32[], %r: i32[], %d: i32[], %top: i32[], %count: i32[], "
+                                 "%keys: i64[2*N, N])"));
 }
 
 TEST(Sorting, IndicesOf64Bits) {
@@ -212,7 +217,7 @@ TEST(Sorting, Errors) {
   EXPECT_EQ(TopK(graph, kX, 5, -3, true).status().message(),
             "top_k: axis -3 is out of range for operand \"x\" (%x) of type f32[N, 4]");
   EXPECT_EQ(graph.nodes().size(), 1u);
-  EXPECT_EQ(TopK(graph, kX, -1, 1, true).status().message(), "slice: dim size 1 of the result is -1, needs at least 0");
+  EXPECT_EQ(TopK(graph, kX, -1, 1, true).status().message(), "slice: dim size 0 of the result is -1, needs at least 0");
 }
 
 }  // namespace

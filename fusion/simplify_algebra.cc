@@ -55,15 +55,41 @@ std::optional<Value> EqualOperand(const NodeRewrite& r) {
   return std::nullopt;
 }
 
-bool IsOne(const DimExpr& size) { return size == DimExpr(1); }
+// Whether reducing one dim after the other gives the result of reducing all: within rounding for sums, which narrow
+// types would round in between.
+bool IsSeparable(const Node& node) {
+  if (node.op == OpKind::kReduceMax || node.op == OpKind::kReduceMin) return true;
+  const DType dtype = node.results[0].dtype;
+  const bool rounds_once = dtype == DType::kF32 || dtype == DType::kF64;
+  return (node.op == OpKind::kReduceSum || node.op == OpKind::kReduceMean) && rounds_once;
+}
 
-// Rewrites max (or min) pooling by a x b windows as two passes, of a x 1 and 1 x b windows: a + b elements per result
-// instead of a * b, for one more intermediate. Any number of dims.
+// Whether windows of padded `x` along each dim may be reduced before the next dim is padded: padding all dims first
+// adds rows of padding only, whose sum must be 0.
+bool PadsByDim(const Graph& graph, OpKind op, Value x) {
+  const Node& pad = graph.node(x.node);
+  if (pad.op != OpKind::kPad) return false;
+  const std::vector<int64_t>& interior = pad.i64s("interior");
+  if (std::any_of(interior.begin(), interior.end(), [](int64_t gap) { return gap != 0; })) return false;
+  return op != OpKind::kReduceSum || IsConstant(graph, pad.operands[1], 0);
+}
+
+// `x` padded like `pad` along one axis.
+absl::StatusOr<Value> PaddedAlong(Graph& graph, const Node& pad, int64_t axis, Value x) {
+  Shape low(pad.dims("low").size(), 0), high = low;
+  low[axis] = pad.dims("low")[axis];
+  high[axis] = pad.dims("high")[axis];
+  if (low[axis] == DimExpr(0) && high[axis] == DimExpr(0)) return x;
+  TAILOR_ASSIGN_OR_RETURN(const NodeId padded,
+                          graph.Append(OpKind::kPad, {x, pad.operands[1]}, {{"low", low}, {"high", high}}));
+  return Value{padded, 0};
+}
+
+// Rewrites pooling by a x b windows as two passes, of a x 1 and 1 x b windows: a + b elements per result instead of
+// a * b, for one more intermediate. Any number of dims.
 absl::StatusOr<std::optional<Value>> SeparatedPool(const NodeRewrite& r) {
-  constexpr int64_t kLeastElements = 81;
   const Node& node = r.node();
-  if ((node.op != OpKind::kReduceMax && node.op != OpKind::kReduceMin) || node.i64("keep_dims") != 0)
-    return std::nullopt;
+  if (!IsSeparable(node) || node.i64("keep_dims") != 0) return std::nullopt;
   const Node windows = r.to.node(r.operands[0].node);
   if (windows.op != OpKind::kWindow) return std::nullopt;
   const Shape& sizes = windows.dims("sizes");
@@ -71,27 +97,38 @@ absl::StatusOr<std::optional<Value>> SeparatedPool(const NodeRewrite& r) {
   std::vector<int64_t> inner(count);
   std::iota(inner.begin(), inner.end(), static_cast<int64_t>(rank - count));
   const std::optional<int64_t> elements = ElementCount(sizes).constant();
-  if (node.i64s("axes") != inner || !elements || *elements < kLeastElements) return std::nullopt;
-  if (count - std::count_if(sizes.begin(), sizes.end(), IsOne) < 2) return std::nullopt;
+  if (node.i64s("axes") != inner || !elements) return std::nullopt;
 
-  const std::vector<int64_t>& strides = windows.i64s("strides");
-  const auto stride = [&](size_t dim) { return strides.empty() ? 1 : strides[dim]; };
-  std::vector<size_t> dims;
-  for (size_t dim = 0; dim < count; ++dim) {
-    if (!IsOne(sizes[dim]) || stride(dim) != 1) dims.push_back(dim);
-  }
-  const Attributes reduce{{"axes", inner}, {"keep_dims", int64_t{0}}};
+  const std::vector<int64_t>&axes = windows.i64s("axes"), &strides = windows.i64s("strides"),
+        &dilations = windows.i64s("dilations");
+  const auto at = [](const std::vector<int64_t>& list, size_t i) { return list.empty() ? 1 : list[i]; };
+  // Elements per result of all passes: a pass has the results that later strides leave out.
+  int64_t separated = 0, results = 1;
+  for (size_t i = count; i-- > 0; results *= at(strides, i)) separated += *sizes[i].constant() * results;
+  if (3 * separated > *elements) return std::nullopt;
+
   Value x = windows.operands[0];
-  for (const size_t dim : dims) {
-    Shape size(count, 1);
-    std::vector<int64_t> step(count, 1);
-    size[dim] = sizes[dim];
-    step[dim] = stride(dim);
-    Attributes along = windows.attributes;
-    along.insert_or_assign("sizes", size);
-    along.insert_or_assign("strides", step);
-    TAILOR_ASSIGN_OR_RETURN(const NodeId taken, r.to.Append(OpKind::kWindow, {x}, along));
-    if (dim == dims.back()) {
+  std::optional<Node> pad;
+  if (PadsByDim(r.to, node.op, x)) pad = r.to.node(x.node);
+  if (pad) x = pad->operands[0];
+  const int64_t x_rank = static_cast<int64_t>(rank - count);
+  if (pad) {
+    for (int64_t axis = 0; axis < x_rank; ++axis) {
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+      TAILOR_ASSIGN_OR_RETURN(x, PaddedAlong(r.to, *pad, axis, x));
+    }
+  }
+  const Attributes reduce{{"axes", std::vector<int64_t>{x_rank}}, {"keep_dims", int64_t{0}}};
+  for (size_t i = 0; i < count; ++i) {
+    if (pad) {
+      TAILOR_ASSIGN_OR_RETURN(x, PaddedAlong(r.to, *pad, axes[i], x));
+    }
+    TAILOR_ASSIGN_OR_RETURN(const NodeId taken, r.to.Append(OpKind::kWindow, {x},
+                                                            {{"axes", std::vector<int64_t>{axes[i]}},
+                                                             {"sizes", Shape{sizes[i]}},
+                                                             {"strides", std::vector<int64_t>{at(strides, i)}},
+                                                             {"dilations", std::vector<int64_t>{at(dilations, i)}}}));
+    if (i + 1 == count) {
       TAILOR_ASSIGN_OR_RETURN(x, AppendInPlace(r, node.op, {Value{taken, 0}}, reduce));
     } else {
       TAILOR_ASSIGN_OR_RETURN(const NodeId found, r.to.Append(node.op, {Value{taken, 0}}, reduce));

@@ -1,5 +1,5 @@
 // Rewrites of arithmetic: operations that provably return an operand exactly (x*1, x/1, x-0, integer x+0, x**1) are
-// removed; max pooling by large windows is separated into one pass per dim; scales of matmul operands are joined;
+// removed; pooling by large windows is separated into one pass per dim; scales of matmul operands are joined;
 // tensors are not quantized twice.
 #ifndef TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_
 #define TAILOR_FUSION_SIMPLIFY_ALGEBRA_H_

@@ -101,9 +101,19 @@ llvm::Value* ScalarEmitter::EmitWrappedLoad(const Expr& e) {
   llvm::Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, Emit(last.args[1]), b_.getInt64(1));
   llvm::Value* first = b_.CreateURem(EmitFirst(last.args[0]), length, "wrapped.first");
   llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
-  llvm::Value* begins_in_it = b_.CreateICmpUGT(b_.CreateAdd(first, b_.getInt64(lanes_)), length, "wrapped");
+  llvm::Value* left = b_.CreateSub(length, first, "wrapped.left");
+  const auto emit_one = [&] { return EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, mask_); };
+  const auto emit_two = [&] {  // the end of the row, and its start
+    llvm::Value* ends = b_.CreateICmpULT(LanesFrom(b_.getInt64(0)), ToLanes(left), "wrapped.end");
+    const auto masked = [&](llvm::Value* mask) { return mask_ ? b_.CreateAnd(mask, mask_) : mask; };
+    llvm::Value* end = EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, masked(ends));
+    llvm::Value* start = EmitRun(e.ref, b_.CreateSub(row, left, "offset"), lanes_, masked(b_.CreateNot(ends)));
+    return b_.CreateSelect(ends, end, start, "wrapped.both");
+  };
+  llvm::Value* lanes = b_.getInt64(lanes_);
   return EmitRunOrGather(
-      e, b_.CreateNot(begins_in_it), [&] { return EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, mask_); },
+      e, b_.CreateICmpUGE(length, lanes, "wrapped.once"),
+      [&] { return EmitChoice(b_, b_.CreateICmpUGE(left, lanes), "is.one", emit_one, emit_two); },
       [&] {
         llvm::Value* places = DivideLanes(b_, LanesFrom(first), length).rest;
         return b_.CreateAdd(ToLanes(row), places, "offset");

@@ -45,17 +45,18 @@ TEST(SimplifyAlgebra, NeutralOperandsGo) {
 )"));
 }
 
-// 9 + 9 elements instead of 81; for 8 x 8 the pass over memory does not pay. A dim with neither size nor stride stays.
-TEST(SimplifyAlgebra, LargeMaxPoolsAreOnePassPerDim) {
-  const auto pooled = [](const std::string& window, const std::string& op = "reduce_max") {
-    return TextAfter(Simplified, "graph @g(%x: f32[N, 40, 30]) {\n  %w = window %x {axes = [1, 2], " + window +
-                                     "}\n  %y = " + op + " %w {axes = [3, 4]}\n  return %y\n}\n");
+// 9 + 9 elements instead of 81; for 5 x 5 the pass over memory does not pay, nor where strides leave out most results.
+TEST(SimplifyAlgebra, LargePoolsAreOnePassPerDim) {
+  const auto pooled = [](const std::string& window, const std::string& op = "reduce_max", const char* dtype = "f32") {
+    return TextAfter(Simplified,
+                     absl::StrCat("graph @g(%x: ", dtype, "[N, 40, 30]) {\n  %w = window %x {axes = [1, 2], ", window,
+                                  "}\n  %y = ", op, " %w {axes = [3, 4]}\n  return %y\n}\n"));
   };
   EXPECT_EQ(pooled("sizes = [9, 9], strides = [2, 1], dilations = [1, 3]"), R"(graph @g(%x: f32[N, 40, 30]) {
-  %1 = window %x {axes = [1, 2], sizes = [9, 1], strides = [2, 1], dilations = [1, 3]} : f32[N, 16, 30, 9, 1]
-  %2 = reduce_max %1 {axes = [3, 4]} : f32[N, 16, 30]
-  %3 = window %2 {axes = [1, 2], sizes = [1, 9], dilations = [1, 3]} : f32[N, 16, 6, 1, 9]
-  %y = reduce_max %3 {axes = [3, 4]} : f32[N, 16, 6]
+  %1 = window %x {axes = [1], sizes = [9], strides = [2]} : f32[N, 16, 30, 9]
+  %2 = reduce_max %1 {axes = [3]} : f32[N, 16, 30]
+  %3 = window %2 {axes = [2], sizes = [9], dilations = [3]} : f32[N, 16, 6, 9]
+  %y = reduce_max %3 {axes = [3]} : f32[N, 16, 6]
   return %y
 }
 )");
@@ -63,9 +64,31 @@ TEST(SimplifyAlgebra, LargeMaxPoolsAreOnePassPerDim) {
     return std::vector<std::string>(absl::StrSplit(text, "window")).size() - 1;
   };
   EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_min")), 2);
-  EXPECT_EQ(windows(pooled("sizes = [8, 8]")), 1);
+  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_sum")), 2);
+  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_mean")), 2);
+  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_max", "f16")), 2);
+  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_mean", "f16")), 1);  // would be rounded twice
+  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_prod")), 1);
+  EXPECT_EQ(windows(pooled("sizes = [5, 5]")), 1);
+  EXPECT_EQ(windows(pooled("sizes = [9, 9], strides = [9, 9]")), 1);
   EXPECT_EQ(windows(pooled("sizes = [1, 30]")), 1);
-  EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_sum")), 1);
+}
+
+// Each pass pads its own dim, unless that would leave out rows of padding with a sum.
+TEST(SimplifyAlgebra, PassesOfPoolsPadOneDim) {
+  const auto pads = [](const std::string& op, const std::string& value) {
+    const std::string text =
+        TextAfter(Simplified, "graph @g(%x: f32[N, 40, 30]) {\n  %v = constant " + value +
+                                  " : f32[]\n  %p = pad %x, %v {low = [1, 4, 5], " +
+                                  "high = [0, 4, 0]}\n  %w = window %p {axes = [1, 2], sizes = [9, 9]}\n  %y = " + op +
+                                  " %w {axes = [3, 4]}\n  return %y\n}\n");
+    return std::vector<std::string>(absl::StrSplit(text, "= pad")).size() - 1;
+  };
+  EXPECT_EQ(pads("reduce_max", "-inf"), 3);
+  EXPECT_EQ(pads("reduce_max", "2"), 3);
+  EXPECT_EQ(pads("reduce_mean", "2"), 3);
+  EXPECT_EQ(pads("reduce_sum", "0"), 3);
+  EXPECT_EQ(pads("reduce_sum", "2"), 1);
 }
 
 TEST(SimplifyAlgebra, SignedZerosAreSafe) {

@@ -14,6 +14,7 @@ namespace {
 // Of the first launch of the kernel.
 std::string KernelName(const Variant& variant, const CodeSymbol& symbol) {
   if (symbol.kernel == CodeSymbol::kMicroKernel) return "micro-kernel";
+  if (symbol.kernel == CodeSymbol::kRowsOfChains) return "rows of chains";
   for (const ProgramLaunch& launch : variant.launches) {
     if (launch.code != symbol.kernel) continue;
     return symbol.version < 0 ? launch.kernel : launch.kernel + " v" + std::to_string(symbol.version);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kRun[] = "tailor_run";
 constexpr char kPlan[] = "tailor_plan";
-constexpr char kMicroKernelPrefix[] = "micro_";
+constexpr char kMicroKernelPrefix[] = "micro_", kRowsPrefix[] = "rows_";
 
 std::vector<std::string> VersionTexts(const host::EmittedKernel::OnHost& launches) {
   std::vector<std::string> texts;
@@ -34,14 +34,16 @@ std::vector<std::string> VersionTexts(const host::EmittedKernel::OnDevice& launc
   return texts;
 }
 
-// Kernel versions are named "k3_v0", their parts "k3_" and anything else; micro-kernels, which all kernels share,
-// "micro_" and anything else.
+// Kernel versions are named "k3_v0", their parts "k3_" and anything else. What kernels share: micro-kernels, "micro_"
+// and anything else; rows of chains, "rows_" and anything else.
 std::vector<CodeSymbol> CodeSymbols(const std::multimap<uint64_t, std::string>& functions) {
   std::vector<CodeSymbol> symbols;
   for (const auto& [offset, name] : functions) {
     CodeSymbol symbol{offset};
     if (absl::StartsWith(name, kMicroKernelPrefix)) {
       symbol.kernel = CodeSymbol::kMicroKernel;
+    } else if (absl::StartsWith(name, kRowsPrefix)) {
+      symbol.kernel = CodeSymbol::kRowsOfChains;
     } else if (std::sscanf(name.c_str(), "k%" SCNd32 "_v%" SCNd32, &symbol.kernel, &symbol.version) == 0) {
       symbol.kernel = CodeSymbol::kHostProgram;
     }

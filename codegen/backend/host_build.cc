@@ -12,7 +12,7 @@
 namespace tailor::backend {
 namespace {
 
-constexpr size_t kSharedPerModule = 8;
+constexpr size_t kSharedPerModule = 4;
 
 }  // namespace
 
@@ -31,6 +31,7 @@ absl::Status HostBuild::Schedule(const CodeBounds& bounds) {
     TAILOR_RETURN_IF_ERROR(AddShared(plan, schedules_.back(), shared_));
   }
   TakePrebuilt();
+  shared_modules_ = InModules(shared_);
   objects_.resize(modules());
   TAILOR_RETURN_IF_ERROR(DumpPrebuilt());
   SetKernels();
@@ -49,17 +50,20 @@ std::string HostBuild::SchedulesText() const {
 absl::Status HostBuild::Emit(int number) {
   const auto kernels = static_cast<int>(kernel_modules_.size());
   const bool is_host = number == modules() - 1, is_shared = IsShared(number);
+  bool optimize = optimize_;
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(is_host ? "host" : is_shared ? "shared" : "kernels", context);
   if (is_host) {
     TAILOR_ASSIGN_OR_RETURN(host_,
                             host::EmitHostPrograms(program_.programs, kernels_, host::KernelPlace::kHost, *module));
   } else if (is_shared) {
-    EmitShared(shared_, number - kernels, *module);
+    const SharedModule& functions = shared_modules_[number - kernels];
+    optimize |= functions.front()->always_optimized;
+    TAILOR_RETURN_IF_ERROR(EmitShared(functions, *module));
   } else {
     TAILOR_RETURN_IF_ERROR(EmitKernels(kernel_modules_[number], *module));
   }
-  TAILOR_ASSIGN_OR_RETURN(objects_[number], CompileObject(number, is_shared, std::move(module)));
+  TAILOR_ASSIGN_OR_RETURN(objects_[number], CompileObject(number, optimize, std::move(module)));
   return absl::OkStatus();
 }
 
@@ -98,12 +102,12 @@ void HostBuild::TakePrebuilt() {
 // Where modules are dumped: dumps the prebuilt functions as modules with numbers after the host program's.
 absl::Status HostBuild::DumpPrebuilt() const {
   if (!DumpWanted()) return absl::OkStatus();
-  for (size_t i = 0; i < ModulesFor(prebuilt_); ++i) {
+  int number = modules();
+  for (const SharedModule& functions : InModules(prebuilt_)) {
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("shared", context);
-    EmitShared(prebuilt_, i, *module);
-    TAILOR_RETURN_IF_ERROR(
-        CompileObject(modules() + static_cast<int>(i), /*is_shared=*/true, std::move(module)).status());
+    TAILOR_RETURN_IF_ERROR(EmitShared(functions, *module));
+    TAILOR_RETURN_IF_ERROR(CompileObject(number++, /*optimize=*/true, std::move(module)).status());
   }
   return absl::OkStatus();
 }
@@ -122,8 +126,15 @@ std::vector<llvm::MemoryBufferRef> HostBuild::ObjectsInOrder() const {
   return objects;
 }
 
-size_t HostBuild::ModulesFor(const SharedFunctions& functions) {
-  return (functions.size() + kSharedPerModule - 1) / kSharedPerModule;
+std::vector<HostBuild::SharedModule> HostBuild::InModules(const SharedFunctions& functions) {
+  std::vector<SharedModule> modules;
+  for (const auto& [name, function] : functions) {
+    const bool joins = !modules.empty() && modules.back().size() < kSharedPerModule &&
+                       modules.back().front()->always_optimized == function.always_optimized;
+    if (!joins) modules.emplace_back();
+    modules.back().push_back(&function);
+  }
+  return modules;
 }
 
 bool HostBuild::IsShared(int module) const {
@@ -138,18 +149,16 @@ absl::Status HostBuild::EmitKernels(const ModuleKernels& kernels, llvm::Module& 
   return absl::OkStatus();
 }
 
-// Module `number` of those for `functions`.
-void HostBuild::EmitShared(const SharedFunctions& functions, size_t number, llvm::Module& module) const {
+absl::Status HostBuild::EmitShared(const SharedModule& functions, llvm::Module& module) const {
   BeginModule(module);
-  const size_t first = number * kSharedPerModule, end = std::min(first + kSharedPerModule, functions.size());
-  auto function = std::next(functions.begin(), first);
-  for (size_t i = first; i < end; ++i) (function++)->second.emit(module);
+  for (const SharedFunction* function : functions) TAILOR_RETURN_IF_ERROR(function->emit(module));
+  return absl::OkStatus();
 }
 
 // `number`: of the dumped texts.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> HostBuild::CompileObject(
-    int number, bool is_shared, std::unique_ptr<llvm::Module> module) const {
-  const auto effort = optimize_ || is_shared ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
+    int number, bool optimize, std::unique_ptr<llvm::Module> module) const {
+  const auto effort = optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None;
   TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(target_, effort));
   const std::string name = module->getName().str();
   ModuleText text;

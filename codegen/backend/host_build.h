@@ -23,20 +23,21 @@ namespace tailor::backend {
 
 // A function that kernels of a target call. It is linked once.
 struct SharedFunction {
-  std::function<void(llvm::Module&)> emit;
+  std::function<absl::Status(llvm::Module&)> emit;
   std::optional<llvm::MemoryBufferRef> prebuilt;  // the object that defines it, if it need not be emitted
+  bool always_optimized = false;                  // by code generation
 };
 using SharedFunctions = std::map<std::string, SharedFunction>;  // by name
 
 // One module per group of kernels; then those of the functions that these share; the last module is the host program.
 class HostBuild : public TargetBuild {
  public:
-  // `optimize`: code generation optimizes all modules, not only those of shared functions.
+  // `optimize`: code generation optimizes all modules, not only those of shared functions that always are.
   HostBuild(const lower::LoweredProgram& program, CpuTarget target, bool optimize);
 
   absl::Status Schedule(const CodeBounds& bounds) final;
   std::string SchedulesText() const final;
-  int modules() const final { return static_cast<int>(kernel_modules_.size() + ModulesFor(shared_)) + 1; }
+  int modules() const final { return static_cast<int>(kernel_modules_.size() + shared_modules_.size()) + 1; }
   absl::Status Emit(int number) final;
   // While the image exceeds the size bound: drops versions and returns the modules to emit again. Empty: done.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) final;
@@ -64,11 +65,12 @@ class HostBuild : public TargetBuild {
   void TakePrebuilt();
   absl::Status DumpPrebuilt() const;
   std::vector<llvm::MemoryBufferRef> ObjectsInOrder() const;
-  static size_t ModulesFor(const SharedFunctions& functions);
+  using SharedModule = std::vector<const SharedFunction*>;  // either all or none are always optimized
+  static std::vector<SharedModule> InModules(const SharedFunctions& functions);
   bool IsShared(int module) const;
   absl::Status EmitKernels(const ModuleKernels& kernels, llvm::Module& module) const;
-  void EmitShared(const SharedFunctions& functions, size_t number, llvm::Module& module) const;
-  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileObject(int number, bool is_shared,
+  absl::Status EmitShared(const SharedModule& functions, llvm::Module& module) const;
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileObject(int number, bool optimize,
                                                                     std::unique_ptr<llvm::Module> module) const;
   std::vector<int> ModulesOf(const std::vector<int>& kernels) const;
   absl::StatusOr<std::vector<KernelCode>> ReadCode() const;
@@ -83,6 +85,7 @@ class HostBuild : public TargetBuild {
   std::vector<DroppedVersions> dropped_;                      // by kernel
   std::vector<host::EmittedKernel> kernels_;                  // by kernel
   SharedFunctions shared_, prebuilt_;                         // to emit; those that need not be
+  std::vector<SharedModule> shared_modules_;                  // of shared_
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects_;  // by module
   host::HostEmission host_;
 };

@@ -118,7 +118,7 @@ struct ProgramCustomCall {
 
 // A function in a variant's image, for profilers.
 struct CodeSymbol {
-  static constexpr int32_t kHostProgram = -1, kMicroKernel = -2;  // no single kernel's: values of `kernel`
+  static constexpr int32_t kHostProgram = -1, kMicroKernel = -2, kRowsOfChains = -3;  // no single kernel's: of `kernel`
 
   uint64_t offset = 0;            // in the image; the function ends before the next one's
   int32_t kernel = kHostProgram;  // or an index into Variant::kernel_bytes

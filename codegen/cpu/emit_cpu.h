@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 #define TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,22 @@ namespace tailor::cpu {
 Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits, const CostProfile* costs = nullptr);
 
 // Verifies `schedule` (INTERNAL), then adds one function per version to `module`, named `<name>_v<i>`, with the
-// KernelFn signature (exec/host_abi.h).
+// KernelFn signature (exec/host_abi.h). They call functions that are defined elsewhere in the image: MicroKernelsOf and
+// RowsCalledBy.
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 
-// The micro-kernels that EmitOnCpu's functions call, all of which EmitMicroKernel (codegen/cpu/gemm) defines, in this
-// or another module of the image.
+// The micro-kernels that EmitOnCpu's functions call, all of which EmitMicroKernel (codegen/cpu/gemm) defines.
 absl::StatusOr<std::vector<gemm::MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
+
+// A function that kernels call, by its name.
+struct CalledFunction {
+  std::string name;
+  std::function<absl::Status(llvm::Module&)> emit;  // adds it to a module
+};
+
+// The rows of chains that EmitOnCpu's functions call. Equal rows of several chains have one name.
+std::vector<CalledFunction> RowsCalledBy(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target);
 
 }  // namespace tailor::cpu
 

@@ -142,7 +142,10 @@ class GroupLowering {
       Stage per_row, per_element{.axes = tile_axes_};
       std::vector<std::pair<Value, Statement>> finished;  // can be loaded from the next stage on
       for (NodeId id : group_.nodes) {
-        if (stages.kept.contains(id) && stages.level.at(id) == level) Keep(id, per_element, finished);
+        if (stages.level.at(id) != level) continue;
+        if (stages.kept.contains(id)) Keep(id, per_element, finished);
+        const auto view = stages.kept_views.find(id);
+        if (view != stages.kept_views.end()) KeepAt(id, ReducedIndex(view->second), per_element, finished);
       }
       for (NodeId id : stages.reductions) {
         if (stages.level.at(id) == level) Reduce(id, per_element, finished);
@@ -165,6 +168,12 @@ class GroupLowering {
       finished.push_back({v, {.buffer = output_buffer_[id], .indices = AxesOf(id)}});
       return;
     }
+    KeepAt(id, AxesOf(id), stage, finished);
+  }
+
+  // Keeps the elements of `id`, each at index `at`, in a row buffer.
+  void KeepAt(NodeId id, const Index& at, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
+    const Value v{id, 0};
     Shape dims;
     Index index;
     for (int axis : tile_axes_) {
@@ -172,7 +181,7 @@ class GroupLowering {
       index.push_back(values_.Axis(axis));
     }
     const int buffer = values_.AddBuffer(BufferKind::kRow, graph_.type(v).dtype, dims);
-    Statement statement{.buffer = buffer, .indices = index, .value = values_.At(v, AxesOf(id))};
+    Statement statement{.buffer = buffer, .indices = index, .value = values_.At(v, at)};
     stage.statements.push_back(statement);
     finished.push_back({v, std::move(statement)});
   }

@@ -14,10 +14,11 @@
 namespace tailor::lower {
 
 struct RowStages {
-  std::map<NodeId, int> level;     // per node of the group: the first stage that can compute it
-  std::vector<NodeId> reductions;  // topological
-  std::set<NodeId> kept;           // computed once and kept in a row buffer (or output) for later stages
-  int count = 0;                   // number of stages
+  std::map<NodeId, int> level;          // per node of the group: the first stage that can compute it
+  std::vector<NodeId> reductions;       // topological
+  std::set<NodeId> kept;                // computed once and kept in a row buffer (or output) for later stages
+  std::map<NodeId, NodeId> kept_views;  // the same, of views; with a reduction that reads the view
+  int count = 0;                        // number of stages
 };
 
 RowStages PlanRowStages(const Graph& graph, const FusionGroup& group);

@@ -18,13 +18,15 @@ TEST(PerfMap, ListsTheFunctionsOfAnImage) {
                           {0x40, 1, 2},
                           {0x100, 0, -1},
                           {0x200, CodeSymbol::kHostProgram, -1},
-                          {0x280, CodeSymbol::kMicroKernel, -1}};
+                          {0x280, CodeSymbol::kMicroKernel, -1},
+                          {0x2c0, CodeSymbol::kRowsOfChains, -1}};
   EXPECT_EQ(PerfMapLines(program, variant, 0x1000),
             "1000 40 g: k1_softmax v0\n"
             "1040 c0 g: k1_softmax v2\n"
             "1100 100 g: k0_exp\n"
             "1200 80 g: host program\n"
-            "1280 80 g: micro-kernel\n");
+            "1280 40 g: micro-kernel\n"
+            "12c0 40 g: rows of chains\n");
 }
 
 TEST(PerfMap, LeavesOutWhatTheImageDoesNotHave) {

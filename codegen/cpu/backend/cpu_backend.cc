@@ -42,8 +42,13 @@ class CpuBuild final : public backend::HostBuild {
       if (!is_new) continue;
       function->second.emit = [this, kernel](llvm::Module& module) {
         gemm::EmitMicroKernel(kernel, EmitTarget::Of(target().traits), module);
+        return absl::OkStatus();
       };
       function->second.prebuilt = prebuilt::FindMicroKernel(kernel, target());
+      function->second.always_optimized = true;
+    }
+    for (CalledFunction& rows : RowsCalledBy(plan, schedule, EmitTarget::Of(target().traits))) {
+      functions.try_emplace(rows.name, backend::SharedFunction{.emit = std::move(rows.emit)});
     }
     return absl::OkStatus();
   }

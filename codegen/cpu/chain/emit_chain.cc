@@ -12,6 +12,8 @@
 #include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "graph/status_macros.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MD5.h"
 
 namespace tailor::cpu {
 namespace {
@@ -28,7 +30,7 @@ class ChainEmitter {
         frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
         function_(b_.GetInsertBlock()->getParent()) {}
 
-  void Emit(const std::vector<llvm::Function*>& links) {
+  void Emit(const std::vector<llvm::FunctionCallee>& links) {
     PlaceBlocks();
     int fault = 0;
     for (size_t i = 0; i < links.size(); ++i) {
@@ -144,20 +146,52 @@ class ChainEmitter {
   std::vector<Value*> arguments_;               // by link
 };
 
+// The name of the function of a link of rows.
+std::string RowsName(const KernelPlan& plan, const Schedule& schedule) {
+  const std::string text = absl::StrCat(plan.dims.size(), " ", plan.Text(), schedule.Text());
+  const auto hash = llvm::MD5::hash(llvm::arrayRefFromStringRef(text));
+  return absl::StrCat("rows_", llvm::toHex(hash, /*LowerCase=*/true));
+}
+
+std::string VersionName(const std::string& kernel) { return kernel + "_v0"; }  // links have one version
+
 }  // namespace
+
+std::vector<RowLink> RowLinksOf(const KernelPlan& plan, const Schedule& schedule) {
+  std::vector<RowLink> links;
+  for (size_t i = 0; i < plan.links().size(); ++i) {
+    const KernelPlan& link = plan.links()[i].plan;
+    if (link.IsContraction()) continue;
+    links.push_back({VersionName(RowsName(link, schedule.links[i])), link, schedule.links[i]});
+  }
+  return links;
+}
+
+absl::Status EmitRowLink(const RowLink& link, const EmitTarget& target, llvm::Module& module) {
+  return EmitLoops(link.plan, link.schedule, target, RowsName(link.plan, link.schedule), module);
+}
 
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
-  std::vector<llvm::Function*> links;
+  llvm::Type *pointer = llvm::PointerType::getUnqual(module.getContext()),
+             *number = llvm::Type::getInt64Ty(module.getContext());
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), {pointer, number, number, number},
+                                       /*isVarArg=*/false);
+  std::vector<llvm::FunctionCallee> links;
   for (size_t i = 0; i < plan.links().size(); ++i) {
-    const std::string link = absl::StrCat(name, "_link", i);
-    const auto emit = plan.links()[i].plan.IsContraction() ? gemm::EmitContraction : EmitLoops;
-    TAILOR_RETURN_IF_ERROR(emit(plan.links()[i].plan, schedule.links[i], target, link, module));
-    links.push_back(module.getFunction(link + "_v0"));
-    links.back()->setLinkage(llvm::GlobalValue::InternalLinkage);
-    links.back()->addFnAttr(llvm::Attribute::NoInline);
+    const KernelPlan& link = plan.links()[i].plan;
+    if (!link.IsContraction()) {
+      links.push_back(module.getOrInsertFunction(VersionName(RowsName(link, schedule.links[i])), type));
+      continue;
+    }
+    const std::string own = absl::StrCat(name, "_link", i);
+    TAILOR_RETURN_IF_ERROR(gemm::EmitContraction(link, schedule.links[i], target, own, module));
+    llvm::Function* function = module.getFunction(VersionName(own));
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    links.push_back(function);
   }
-  ChainEmitter(plan, schedule, module, name + "_v0").Emit(links);
+  ChainEmitter(plan, schedule, module, VersionName(name)).Emit(links);
   return absl::OkStatus();
 }
 

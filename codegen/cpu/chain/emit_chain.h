@@ -3,6 +3,7 @@
 #define TAILOR_CODEGEN_CPU_CHAIN_EMIT_CHAIN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "codegen/ir/emit_target.h"
@@ -12,8 +13,21 @@
 
 namespace tailor::cpu {
 
-// Adds one function per version to `module`, named `<name>_v<i>`, with the KernelFn signature (exec/host_abi.h).
-// Requires plan.IsChain().
+// Rows between the matmuls of chains. The function is named after what it computes: chains of equal rows call one.
+struct RowLink {
+  std::string name;  // of the function
+  KernelPlan plan;
+  Schedule schedule;
+};
+
+// The rows of a chain, which its function calls.
+std::vector<RowLink> RowLinksOf(const KernelPlan& plan, const Schedule& schedule);
+
+// Adds the function of a link to `module`.
+absl::Status EmitRowLink(const RowLink& link, const EmitTarget& target, llvm::Module& module);
+
+// Adds the function `<name>_v0` to `module`, with the KernelFn signature (exec/host_abi.h). It calls the functions of
+// RowLinksOf, which are not defined here. Requires plan.IsChain().
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 

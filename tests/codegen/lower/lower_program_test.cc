@@ -95,6 +95,42 @@ launch 0 g0_reduce_max(in0, in1, out0) dims [B, S, C]
 )");
 }
 
+// Elements that are gathered, here of patches of an image, are gathered once. What is computed from them is cheap.
+TEST(LowerProgram, LayerNormKeepsGatheredElements) {
+  EXPECT_EQ(Lowered(R"(
+graph @norm(%x: f32[C, H, 2, W, 2]) {
+  %t = transpose %x {permutation = [2, 4, 1, 3, 0]}
+  %p = reshape %t {shape = [4, H*W, C]}
+  %mean = reduce_mean %p {axes = [2], keep_dims = 1}
+  %cent = sub %p, %mean
+  %sq = mul %cent, %cent
+  %var = reduce_mean %sq {axes = [2], keep_dims = 1}
+  %rs = rsqrt %var
+  %n = mul %cent, %rs
+  return "y" = %n
+}
+)"),
+            R"(
+g0_reduce_mean: kernel axes [a0: 4 parallel, a1: d0 parallel, a2: d1 tile]
+  in b0: f32[d1, d2, 2, d3, 2]
+  out b1: f32[4, d0, d1]
+  row b2: f32[d1]
+  local b3: f32[]
+  local b4: f32[]
+  stage over [a2]
+    e0 = b0[a2, (a1 / d3), (a0 / 2), (a1 % d3), (a0 % 2)]
+    b2[a2] = e0
+    b3[] = reduce add in f32 e0
+  stage over [a2]
+    e1 = cast<f32>(d1)
+    e2 = sub(b2[a2], div(b3[], e1))
+    b4[] = reduce add in f32 mul(e2, e2)
+  stage over [a2]
+    b1[a0, a1, a2] = mul(e2, rsqrt(div(b4[], e1)))
+launch 0 g0_reduce_mean(in0, out0) dims [H*W, C, H, W]
+)");
+}
+
 TEST(LowerProgram, LayerNormRecomputesCheapValuesAndStoresRowResults) {
   EXPECT_EQ(Lowered(R"(
 graph @norm(%x: f32[B, S, 384], %r: f32[B, S, 384], %g: f32[384], %b: f32[384]) {

@@ -103,13 +103,27 @@ class Folding {
     }
     state.fixed = IsFixed(graph_, node) && std::all_of(node.operands.begin(), node.operands.end(),
                                                        [&](Value operand) { return states_[operand.node].fixed; });
-    if (!state.fixed) return;
+    if (!state.fixed) {
+      if (node.op == OpKind::kDot) MustBePacked(node.operands[1]);
+      return;
+    }
     for (Value operand : node.operands) {
       state.cycles = std::max(state.cycles, states_[operand.node].cycles);
       state.source_bytes = std::max(state.source_bytes, states_[operand.node].source_bytes);
     }
     state.own_cycles = Cycles(graph_, node);
     state.cycles += state.own_cycles;
+  }
+
+  // A computed rhs of a matmul would be computed and packed in each run, a constant is packed by the compiler. That is worth
+  // folding the cheapest op, though not a view.
+  void MustBePacked(Value rhs) {
+    State& state = states_[rhs.node];
+    if (!state.fixed || state.cycles == 0) return;
+    const double enough = Elements(graph_.type(rhs)) * static_cast<double>(limits_.cycles_per_vector);
+    const double missing = std::max(enough - state.cycles, 0.0);
+    state.cycles += missing;
+    state.own_cycles += missing;
   }
 
   bool Folds(NodeId id) const {

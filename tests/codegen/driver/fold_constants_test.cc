@@ -87,8 +87,16 @@ TEST_F(FoldConstantsTest, OnlyIfItPays) {
   EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "constant", "dot", "transpose", "dot"));
   EXPECT_EQ(evaluated_, "");
   limits = kAlways;
+  constexpr char kProduct[] = R"(
+  %a = constant @a : f32[128, 128]
+  %w = constant @w : f32[128, 64]
+  %p = dot %a, %w
+  return %p
+)";
+  limits.cycles_per_vector = 128;
+  EXPECT_THAT(Ops(Fold(kProduct, limits)), ElementsAre("constant"));
   limits.cycles_per_vector = 129;
-  EXPECT_THAT(Ops(Fold(kProjection, limits)), ElementsAre("constant", "constant", "dot", "transpose", "dot"));
+  EXPECT_THAT(Ops(Fold(kProduct, limits)), ElementsAre("constant", "constant", "dot"));
 }
 
 TEST_F(FoldConstantsTest, NotBeyondItsBounds) {
@@ -137,6 +145,33 @@ TEST_F(FoldConstantsTest, CheapValuesStay) {
   return %y
 )")),
               ElementsAre("constant", "exp", "add"));
+}
+
+// The rhs of a matmul is packed: by the compiler only if it is constant. A transposed constant is.
+TEST_F(FoldConstantsTest, CheapValuesThatAMatmulPacksDoNot) {
+  EXPECT_THAT(Ops(Fold(R"(
+  %w = constant @w : f32[64, 128]
+  %b = cast %w {dtype = bf16}
+  %c = cast %x {dtype = bf16}
+  %y = dot %c, %b
+  return %y
+)")),
+              ElementsAre("constant", "cast", "dot"));
+  EXPECT_THAT(Ops(Fold(R"(
+  %w = constant @w : f32[128, 64]
+  %t = transpose %w {permutation = [1, 0]}
+  %y = dot %x, %t
+  return %y
+)")),
+              ElementsAre("constant", "transpose", "dot"));
+  EXPECT_THAT(Ops(Fold(R"(
+  %w = constant @w : f32[32, 64]
+  %e = exp %w
+  %t = transpose %x {permutation = [1, 0]}
+  %y = dot %e, %t
+  return %y
+)")),
+              ElementsAre("constant", "exp", "transpose", "dot"));
 }
 
 TEST_F(FoldConstantsTest, SymbolsInputsAndWhatMayFailStay) {

@@ -102,24 +102,33 @@ absl::StatusOr<std::optional<Value>> SeparatedPool(const NodeRewrite& r) {
   const std::vector<int64_t>&axes = windows.i64s("axes"), &strides = windows.i64s("strides"),
         &dilations = windows.i64s("dilations");
   const auto at = [](const std::vector<int64_t>& list, size_t i) { return list.empty() ? 1 : list[i]; };
-  // Elements per result of all passes: a pass has the results that later strides leave out.
-  int64_t separated = 0, results = 1;
-  for (size_t i = count; i-- > 0; results *= at(strides, i)) separated += *sizes[i].constant() * results;
-  if (3 * separated > *elements) return std::nullopt;
+  std::vector<size_t> passes;  // the windows that are more than a copy
+  for (size_t i = 0; i < count; ++i) {
+    if (sizes[i] != DimExpr(1) || at(strides, i) != 1) passes.push_back(i);
+  }
+  // Elements that all passes read per result. A pass makes more results than there are, where later ones have strides.
+  // What it writes and the next one reads takes as long as about twice the elements of its windows.
+  double separated = 0, results = 1;
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    separated += results * static_cast<double>(*sizes[*pass].constant());
+    results *= static_cast<double>(at(strides, *pass));
+  }
+  if (3 * separated >= static_cast<double>(*elements)) return std::nullopt;
 
   Value x = windows.operands[0];
   std::optional<Node> pad;
   if (PadsByDim(r.to, node.op, x)) pad = r.to.node(x.node);
-  if (pad) x = pad->operands[0];
   const int64_t x_rank = static_cast<int64_t>(rank - count);
   if (pad) {
+    x = pad->operands[0];
     for (int64_t axis = 0; axis < x_rank; ++axis) {
-      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+      const bool later = std::any_of(passes.begin(), passes.end(), [&](size_t pass) { return axes[pass] == axis; });
+      if (later) continue;
       TAILOR_ASSIGN_OR_RETURN(x, PaddedAlong(r.to, *pad, axis, x));
     }
   }
   const Attributes reduce{{"axes", std::vector<int64_t>{x_rank}}, {"keep_dims", int64_t{0}}};
-  for (size_t i = 0; i < count; ++i) {
+  for (const size_t i : passes) {
     if (pad) {
       TAILOR_ASSIGN_OR_RETURN(x, PaddedAlong(r.to, *pad, axes[i], x));
     }
@@ -128,7 +137,7 @@ absl::StatusOr<std::optional<Value>> SeparatedPool(const NodeRewrite& r) {
                                                              {"sizes", Shape{sizes[i]}},
                                                              {"strides", std::vector<int64_t>{at(strides, i)}},
                                                              {"dilations", std::vector<int64_t>{at(dilations, i)}}}));
-    if (i + 1 == count) {
+    if (i == passes.back()) {
       TAILOR_ASSIGN_OR_RETURN(x, AppendInPlace(r, node.op, {Value{taken, 0}}, reduce));
     } else {
       TAILOR_ASSIGN_OR_RETURN(const NodeId found, r.to.Append(node.op, {Value{taken, 0}}, reduce));

@@ -29,13 +29,22 @@ Value AppendOrderedKeys(Formula& f, const Graph& graph, Value x, bool largest) {
   Value key = dtype == DType::kBool ? Cast(f, x, wide) : bits(x);
   if (IsSigned(dtype)) key = f.Apply(OpKind::kXor, {key, f.Scalar(key, HighestBit(wide))});
   if (IsFloat(dtype)) {
-    Value number = f.Apply(OpKind::kEq, {x, x}), none = f.Apply(OpKind::kEq, {x, f.Scalar(x, 0)});
+    Value is_number = f.Apply(OpKind::kEq, {x, x}), is_zero = f.Apply(OpKind::kEq, {x, f.Scalar(x, 0)});
     Value zero = f.Scalar(key, 0), sign = f.Scalar(key, HighestBit(wide));
-    key = Select(f, none, zero, key);  // -0
+    key = Select(f, is_zero, zero, key);  // -0
     key = Select(f, f.Apply(OpKind::kLt, {key, sign}), f.Apply(OpKind::kXor, {key, sign}), is_not(key));
-    key = Select(f, number, key, f.Scalar(key, INFINITY));  // NaN: all bits
+    key = Select(f, is_number, key, f.Scalar(key, INFINITY));  // NaN: all bits
   }
   return largest ? key : is_not(key);
+}
+
+absl::StatusOr<Value> AppendFirstPositions(Graph& graph, const DimExpr& n, const DimExpr& count, DType dtype) {
+  Formula f(&graph);
+  TAILOR_ASSIGN_OR_RETURN(const Value all, f.Finish(Positions(f, n, dtype)));
+  TAILOR_ASSIGN_OR_RETURN(const Value first,
+                          f.Finish(f.Apply(OpKind::kSlice, {all}, {{"starts", Shape{0}}, {"sizes", Shape{count}}})));
+  graph.SetNodeName(first.node, "k of top_k");
+  return first;
 }
 
 absl::StatusOr<Value> AppendPicked(Graph& graph, Value x, Value indices) {

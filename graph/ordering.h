@@ -31,7 +31,11 @@ inline DType IndexType(const Graph& graph, const DimExpr& dim_size) {
 // `largest`.
 Value AppendOrderedKeys(Formula& f, const Graph& graph, Value x, bool largest);
 
-// x[..., indices[..., i]] of x [..., N] for indices [..., K], any integers with one axis K or more: [..., K].
+// The first `count` values of 0 to n - 1. Every run checks count <= n; the message names "k of top_k".
+absl::StatusOr<Value> AppendFirstPositions(Graph& graph, const DimExpr& n, const DimExpr& count, DType dtype);
+
+// x[..., indices[..., i]] of x [..., N] for indices [..., K...], integers, with any number of axes in place of N: [...,
+// K...].
 absl::StatusOr<Value> AppendPicked(Graph& graph, Value x, Value indices);
 
 }  // namespace tailor

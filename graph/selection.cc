@@ -102,11 +102,6 @@ absl::StatusOr<Value> FirstAmong(Graph& graph, const Candidates& candidates, con
   return f.Finish(f.Apply(OpKind::kTranspose, {results[Pick::kFound]}, {{"permutation", back}}));
 }
 
-// The first `count` values of 0 to n - 1.
-Value FirstPositions(Formula& f, const DimExpr& n, const DimExpr& count, DType dtype) {
-  return f.Apply(OpKind::kSlice, {Positions(f, n, dtype)}, {{"starts", Shape{0}}, {"sizes", Shape{count}}});
-}
-
 // The elements of the blocks whose best elements come first, as many blocks as elements are wanted, and of the last,
 // partial block: an element of any other block comes after one of each of these.
 absl::StatusOr<Candidates> OfFirstBlocks(Graph& graph, Value x, int64_t count, bool largest) {
@@ -123,8 +118,8 @@ absl::StatusOr<Candidates> OfFirstBlocks(Graph& graph, Value x, int64_t count, b
   Value whole = f.Apply(OpKind::kSlice, {x}, {{"starts", none}, {"sizes", WithLast(rows, blocks * kBlock)}});
   Value keys = AppendOrderedKeys(f, graph, Reshaped(f, whole, WithLast(WithLast(rows, blocks), kBlock)), largest);
   Value best = f.Apply(OpKind::kReduceMax, {keys}, {{"axes", std::vector<int64_t>{type.rank()}}});
-  Value head = FirstPositions(f, blocks, taken, dtype);
-  TAILOR_RETURN_IF_ERROR(f.Finish(head).status());
+  TAILOR_RETURN_IF_ERROR(f.Finish(best).status());
+  TAILOR_ASSIGN_OR_RETURN(Value head, AppendFirstPositions(graph, blocks, taken, dtype));
   TAILOR_ASSIGN_OR_RETURN(Value chosen, FirstAmong(graph, {best, std::nullopt}, taken, head));
   Value partial = f.Apply(OpKind::kBroadcast, {last_block}, {{"shape", WithLast(rows, 1)}});
   chosen = f.Apply(OpKind::kConcat, {chosen, partial}, {{"axis", type.rank() - 1}});
@@ -143,7 +138,8 @@ absl::StatusOr<Candidates> OfFirstBlocks(Graph& graph, Value x, int64_t count, b
   return candidates;
 }
 
-// Whether two levels sweep over fewer elements than one; for an unknown N, true.
+// Whether to select in two levels. They sweep over fewer elements from N = 17 * count on, but have more launches; an
+// unknown N is taken for a long one.
 bool HasBlocks(const DimExpr& n, int64_t count) {
   return count > 1 && (!n.constant() || *n.constant() > 2 * kBlock * count);
 }
@@ -154,8 +150,7 @@ absl::StatusOr<Value> SelectFirst(Graph& graph, Value x, int64_t count, bool lar
   const DimExpr n = graph.type(x).shape.back();
   const DType dtype = IndexType(graph, n);
   Formula f(&graph);
-  Value head = FirstPositions(f, n, count, dtype);  // checks that x has as many
-  TAILOR_RETURN_IF_ERROR(f.Finish(head).status());
+  TAILOR_ASSIGN_OR_RETURN(Value head, AppendFirstPositions(graph, n, count, dtype));
   if (HasBlocks(n, count)) {
     TAILOR_ASSIGN_OR_RETURN(const Candidates candidates, OfFirstBlocks(graph, x, count, largest));
     return FirstAmong(graph, candidates, count, head);

@@ -1,5 +1,6 @@
 // Builder of the first few elements in sort order: a `while`, whose body finds the element after the last one found.
-// Long rows are selected from in two levels: first blocks, by their best element, then elements of these blocks.
+// Long rows, and rows of unknown length, are selected from in two levels: first blocks, by their best element, then
+// elements of these blocks. One element takes no loop.
 #ifndef TAILOR_GRAPH_SELECTION_H_
 #define TAILOR_GRAPH_SELECTION_H_
 
@@ -14,8 +15,8 @@ namespace tailor {
 constexpr int64_t kMostSelected = 64;
 
 // The indices of the first `count` elements in the order of graph/sorting.h along the last axis of x [..., N], any
-// dtype: [..., count] of type IndexType(N), in this order. Every run checks count <= N. One sweep over x, and two over
-// N / 16 + 16 * count elements for each element found.
+// dtype: [..., count] of type IndexType(N), in this order. Every run checks count <= N. In one level, two sweeps over x
+// for each element found; in two, one sweep over x, then two over N / 16 + 16 * count elements for each element found.
 absl::StatusOr<Value> SelectFirst(Graph& graph, Value x, int64_t count, bool largest);
 
 }  // namespace tailor

@@ -132,15 +132,16 @@ absl::StatusOr<std::vector<Value>> MergeExchange(Graph& graph, Order order, cons
   return std::move(loop).Finish(go_on, std::move(next));
 }
 
-// An element and its index in one integer: the key above, the index below. Sorts are half as long.
+// An element and its index in one i64 that sorts like both: the key above, the index below. Requires keys of up to 32
+// bits and indices from 0 to 2^31 - 1.
 Value Packed(Formula& f, const Graph& graph, Value keys, Value indices, bool descending) {
   Value key = Cast(f, AppendOrderedKeys(f, graph, keys, !descending), DType::kI64);
   Value high = Sub(f, key, f.Scalar(key, 0x1p31));
   return Or(f, f.Apply(OpKind::kShiftLeft, {high, f.Scalar(high, 32)}), Cast(f, indices, DType::kI64));
 }
 
-// The indices that sort `keys` along their last axis, and rows of keys [N, M]: of type IndexType, or of that of
-// `given`. `shape` is theirs. `given`: the indices of the keys; absent: their positions.
+// The indices that sort `keys` along their last axis, or rows of keys [N, M]: of shape `shape`, and of type IndexType
+// or that of `given`. `given`: the indices of the keys; absent: their positions.
 absl::StatusOr<Value> SortedIndices(Graph& graph, Value keys, const Shape& shape, Order order,
                                     std::optional<Value> given = std::nullopt) {
   const DType dtype = given ? graph.type(*given).dtype : IndexType(graph, shape.back());

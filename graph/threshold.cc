@@ -98,8 +98,8 @@ absl::StatusOr<Value> SelectByThreshold(Graph& graph, Value x, const DimExpr& k,
   Value cell = f.Apply(OpKind::kAdd, {f.Apply(OpKind::kMul, {row, places_value}),
                                       Cast(f, Select(f, taken, rank, k_value), DType::kI64)});
   Value positions = Positions(f, count, dtype);
-  // The first k positions, for the shape. This slice also checks that x has that many.
-  Value head = f.Apply(OpKind::kSlice, {positions}, {{"starts", Shape{0}}, {"sizes", Shape{k}}});
+  TAILOR_RETURN_IF_ERROR(f.Finish(cell).status());
+  TAILOR_ASSIGN_OR_RETURN(Value head, AppendFirstPositions(graph, count, k, dtype));  // for the shape
   Value start = f.Apply(OpKind::kPad, {head, f.Scalar(positions, 0)}, {{"low", Shape{0}}, {"high", Shape{1}}});
   Value found = f.Apply(OpKind::kBroadcast, {start}, {{"shape", Shape{rows, places}}});
   Value every = f.Apply(OpKind::kBroadcast, {positions}, {{"shape", Shape{rows, count}}});

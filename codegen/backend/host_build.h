@@ -25,7 +25,7 @@ namespace tailor::backend {
 struct SharedFunction {
   std::function<absl::Status(llvm::Module&)> emit;
   std::optional<llvm::MemoryBufferRef> prebuilt;  // the object that defines it, if it need not be emitted
-  bool always_optimized = false;                  // by code generation
+  bool always_optimized = false;                  // also if the build does not optimize
 };
 using SharedFunctions = std::map<std::string, SharedFunction>;  // by name
 

@@ -140,7 +140,7 @@ struct Variant {
   uint64_t api_size = 0;         // least bytes of RtApi; context_size: of RtContext
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
-  std::vector<uint64_t> kernel_bytes;       // machine code bytes of each distinct kernel, without micro-kernels
+  std::vector<uint64_t> kernel_bytes;       // machine code bytes of each distinct kernel, without what kernels share
   CostProfile costs;                        // RtContext::costs, unless the host sets another
   std::vector<MachineCosts> machine_costs;  // overrides `costs` on these CPU families
   // Device variants: tensors and workspace are in device memory. The device uses the first of these images that it

@@ -133,7 +133,7 @@ class GroupLowering {
   // ---- Row groups ----
 
   void LowerRow() {
-    const RowStages stages = PlanRowStages(graph_, group_);
+    const RowStages stages = PlanRowStages(graph_, facts_, group_);
     for (size_t axis = 0; axis < group_.axes.size(); ++axis) {
       if (group_.axes[axis].tile) tile_axes_.push_back(static_cast<int>(axis));
     }

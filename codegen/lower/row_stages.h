@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/shape_facts.h"
 #include "fusion/fusion_plan.h"
 #include "graph/graph.h"
 
@@ -17,11 +18,11 @@ struct RowStages {
   std::map<NodeId, int> level;          // per node of the group: the first stage that can compute it
   std::vector<NodeId> reductions;       // topological
   std::set<NodeId> kept;                // computed once and kept in a row buffer (or output) for later stages
-  std::map<NodeId, NodeId> kept_views;  // the same, of views; with a reduction that reads the view
+  std::map<NodeId, NodeId> kept_views;  // views whose elements are gathered, the same; with a reduction that reads them
   int count = 0;                        // number of stages
 };
 
-RowStages PlanRowStages(const Graph& graph, const FusionGroup& group);
+RowStages PlanRowStages(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group);
 
 }  // namespace tailor::lower
 

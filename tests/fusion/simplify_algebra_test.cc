@@ -45,7 +45,7 @@ TEST(SimplifyAlgebra, NeutralOperandsGo) {
 )"));
 }
 
-// 9 + 9 elements instead of 81; for 5 x 5 the pass over memory does not pay, nor where strides leave out most results.
+// 9 + 9 elements instead of 81; for 6 x 6 the pass over memory does not pay, nor where strides leave out most results.
 TEST(SimplifyAlgebra, LargePoolsAreOnePassPerDim) {
   const auto pooled = [](const std::string& window, const std::string& op = "reduce_max", const char* dtype = "f32") {
     return TextAfter(Simplified,
@@ -69,9 +69,20 @@ TEST(SimplifyAlgebra, LargePoolsAreOnePassPerDim) {
   EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_max", "f16")), 2);
   EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_mean", "f16")), 1);  // would be rounded twice
   EXPECT_EQ(windows(pooled("sizes = [10, 10]", "reduce_prod")), 1);
-  EXPECT_EQ(windows(pooled("sizes = [5, 5]")), 1);
+  EXPECT_EQ(windows(pooled("sizes = [6, 6]")), 1);
+  EXPECT_EQ(windows(pooled("sizes = [7, 7]")), 2);
   EXPECT_EQ(windows(pooled("sizes = [9, 9], strides = [9, 9]")), 1);
   EXPECT_EQ(windows(pooled("sizes = [1, 30]")), 1);
+}
+
+TEST(SimplifyAlgebra, ADimWithNeitherSizeNorStrideHasNoPass) {
+  const std::string text = TextAfter(Simplified, R"(graph @g(%x: f32[N, 8, 40, 30]) {
+  %w = window %x {axes = [1, 2, 3], sizes = [1, 9, 9]}
+  %y = reduce_max %w {axes = [4, 5, 6]}
+  return %y
+}
+)");
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(text, "window")).size() - 1, 2) << text;
 }
 
 // Each pass pads its own dim, unless that would leave out rows of padding with a sum.

@@ -180,6 +180,10 @@ absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const E
   std::vector<llvm::FunctionCallee> links;
   for (size_t i = 0; i < plan.links().size(); ++i) {
     const KernelPlan& link = plan.links()[i].plan;
+    if (schedule.links[i].versions.size() != 1) {
+      return absl::InternalError(
+          absl::StrCat(name, ": link ", i, " has ", schedule.links[i].versions.size(), " versions"));
+    }
     if (!link.IsContraction()) {
       links.push_back(module.getOrInsertFunction(VersionName(RowsName(link, schedule.links[i])), type));
       continue;

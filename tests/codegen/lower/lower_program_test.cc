@@ -1,5 +1,6 @@
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/lower/host_programs.h"
 
@@ -95,40 +96,43 @@ launch 0 g0_reduce_max(in0, in1, out0) dims [B, S, C]
 )");
 }
 
+std::string NormOfPatches(const std::string& other) {
+  return Lowered(R"(
+graph @norm(%x: f32[C*H, 2, W, 2], %c: f32[C], %h: f32[H]) {
+  %t = transpose %x {permutation = [0, 2, 1, 3]}
+  %r = reshape %t {shape = [C, H*W, 4]}
+  %p = transpose %r {permutation = [2, 1, 0]}
+  %mean = reduce_mean %p {axes = [2], keep_dims = 1}
+)" + other + "  %y = sub %o, %mean\n  return \"y\" = %y\n}\n");
+}
+
 // Elements that are gathered, here of patches of an image, are gathered once. What is computed from them is cheap.
 TEST(LowerProgram, LayerNormKeepsGatheredElements) {
-  EXPECT_EQ(Lowered(R"(
-graph @norm(%x: f32[C, H, 2, W, 2]) {
-  %t = transpose %x {permutation = [2, 4, 1, 3, 0]}
-  %p = reshape %t {shape = [4, H*W, C]}
-  %mean = reduce_mean %p {axes = [2], keep_dims = 1}
-  %cent = sub %p, %mean
-  %sq = mul %cent, %cent
-  %var = reduce_mean %sq {axes = [2], keep_dims = 1}
-  %rs = rsqrt %var
-  %n = mul %cent, %rs
-  return "y" = %n
-}
-)"),
-            R"(
+  EXPECT_EQ(NormOfPatches("  %o = add %p, %c\n"), R"(
 g0_reduce_mean: kernel axes [a0: 4 parallel, a1: d0 parallel, a2: d1 tile]
-  in b0: f32[d1, d2, 2, d3, 2]
-  out b1: f32[4, d0, d1]
-  row b2: f32[d1]
-  local b3: f32[]
+  in b0: f32[d2, 2, d3, 2]
+  in b1: f32[d1]
+  out b2: f32[4, d0, d1]
+  row b3: f32[d1]
   local b4: f32[]
   stage over [a2]
-    e0 = b0[a2, (a1 / d3), (a0 / 2), (a1 % d3), (a0 % 2)]
-    b2[a2] = e0
-    b3[] = reduce add in f32 e0
+    e0 = b0[((a2 * d4) + (a1 / d3)), (a0 / 2), (a1 % d3), (a0 % 2)]
+    b3[a2] = e0
+    b4[] = reduce add in f32 e0
   stage over [a2]
-    e1 = cast<f32>(d1)
-    e2 = sub(b2[a2], div(b3[], e1))
-    b4[] = reduce add in f32 mul(e2, e2)
-  stage over [a2]
-    b1[a0, a1, a2] = mul(e2, rsqrt(div(b4[], e1)))
-launch 0 g0_reduce_mean(in0, out0) dims [H*W, C, H, W]
+    b2[a0, a1, a2] = sub(add(b3[a2], b1[a2]), div(b4[], cast<f32>(d1)))
+launch 0 g0_reduce_mean(in0, in1, out0) dims [H*W, C, C*H, W, H]
 )");
+}
+
+// Not if they are also read at another place of the row.
+TEST(LowerProgram, ElementsReadAtSeveralPlacesAreNotKept) {
+  for (const char* other : {"  %z = constant 0 : f32[]\n  %o = pad %p, %z {low = [0, 0, 1], high = [0, 0, -1]}\n",
+                            "  %i = iota {shape = [C], axis = 0, dtype = i64}\n  %o = gather %p, %i {axis = 2}\n"}) {
+    const std::string lowered = NormOfPatches(other);
+    EXPECT_THAT(lowered, testing::HasSubstr("reduce add"));
+    EXPECT_THAT(lowered, testing::Not(testing::HasSubstr("  row "))) << other;
+  }
 }
 
 TEST(LowerProgram, LayerNormRecomputesCheapValuesAndStoresRowResults) {

@@ -257,7 +257,7 @@ void GraphMaker::AppendAny() {
       {11, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongMatmul},   {6, &GraphMaker::AppendPad},
       {7, &GraphMaker::AppendWindow},         {4, &GraphMaker::AppendScatter},      {2, &GraphMaker::AppendBitcast},
       {5, &GraphMaker::AppendScan},           {3, &GraphMaker::AppendSequenceConv}, {2, &GraphMaker::AppendImageLayers},
-      {3, &GraphMaker::AppendQuantized}};
+      {3, &GraphMaker::AppendQuantized},      {2, &GraphMaker::AppendRowsOfView}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

@@ -88,6 +88,7 @@ class GraphMaker {
   void AppendWindow();
   void AppendGather();
   void AppendEmbedding();
+  void AppendRowsOfView();
   void AppendScatter();
   void AppendIota();
   void AppendDot();

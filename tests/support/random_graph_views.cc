@@ -182,7 +182,7 @@ void GraphMaker::AppendWindow() {
   for (int d = 0; d < rank(*x); ++d) {
     if (axes.size() == 2 || !Percent(60)) continue;
     axes.push_back(d);
-    sizes.push_back(Percent(10) ? AnySymbol() : DimExpr(1 + Pick(4)));
+    sizes.push_back(Percent(10) ? AnySymbol() : DimExpr(Percent(10) ? 7 + Pick(3) : 1 + Pick(4)));
     strides.push_back(Percent(60) ? 1 : 2 + Pick(2));
     dilations.push_back(Percent(75) ? 1 : 2);
     last.push_back(-static_cast<int64_t>(axes.size()));
@@ -219,6 +219,35 @@ void GraphMaker::AppendGather() {
   const int64_t axis = Percent(60) ? 0 : Pick(rank(*x));
   const auto indices = Indices(shape(*x)[axis]);
   if (indices) Keep(Append(OpKind::kGather, {*x, *indices}, {{"axis", axis}}));
+}
+
+// Rows of a transposed and reshaped tensor, as of heads or patches, that are reduced, and read in their own order or in
+// another one, as where tokens are shifted.
+void GraphMaker::AppendRowsOfView() {
+  const int heads = 1 + Pick(4), columns = 1 + Pick(6), size = heads * columns;
+  const DimExpr rows = Percent(30) ? DimExpr(size) : AnySymbol();
+  const Value x = Input(DType::kF32, {AnySymbol(), heads, rows, columns});
+  const Value apart = *Append(OpKind::kTranspose, {x}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});
+  const Value view = *Append(OpKind::kReshape, {apart}, {{"shape", Shape{shape(x)[0], rows, size}}});
+  std::vector<int64_t> axes = {2};
+  if (Percent(30)) axes = {1, 2};
+  const OpKind op = OneOf<OpKind>({OpKind::kReduceMax, OpKind::kReduceMean, OpKind::kReduceSum});
+  const Value reduced = *Append(op, {view}, {{"axes", axes}, {"keep_dims", int64_t{1}}});
+  Value other = view;
+  const int order = Pick(4);
+  if (order == 1) {
+    other = *Append(OpKind::kPad, {view, Scalar(DType::kF32, 0)}, {{"low", Shape{0, 0, 1}}, {"high", Shape{0, 0, -1}}});
+  } else if (order == 2) {
+    const Value last =
+        *Append(OpKind::kSlice, {view}, {{"starts", Shape{0, 0, size - 1}}, {"sizes", Shape{shape(x)[0], rows, 1}}});
+    const Value rest =
+        *Append(OpKind::kSlice, {view}, {{"starts", Shape{0, 0, 0}}, {"sizes", Shape{shape(x)[0], rows, size - 1}}});
+    other = *Append(OpKind::kConcat, {last, rest}, {{"axis", int64_t{2}}});
+  } else if (order == 3 && rows == DimExpr(size)) {
+    const Value negative = *Append(OpKind::kNeg, {view});
+    other = *Append(OpKind::kTranspose, {negative}, {{"permutation", std::vector<int64_t>{0, 2, 1}}});
+  }
+  Keep(Append(OpKind::kSub, {other, reduced}));
 }
 
 void GraphMaker::AppendScatter() {

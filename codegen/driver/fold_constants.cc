@@ -115,8 +115,8 @@ class Folding {
     state.cycles += state.own_cycles;
   }
 
-  // A computed rhs of a matmul would be computed and packed in each run, a constant is packed by the compiler. That is worth
-  // folding the cheapest op, though not a view.
+  // A computed rhs of a matmul would be computed and packed in each run, a constant is packed by the compiler. That is
+  // worth folding the cheapest op, though not a view.
   void MustBePacked(Value rhs) {
     State& state = states_[rhs.node];
     if (!state.fixed || state.cycles == 0) return;

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/lower/host_programs.h"
 

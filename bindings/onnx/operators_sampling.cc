@@ -163,10 +163,10 @@ Tensors GridSample(const Node& node) {
   if (node.dims().IsEqual(grid.dim(-1), rank) == false) {
     Fail("the grid has " + node.dims().Text(grid.dim(-1)) + " coordinates for " + std::to_string(rank) + " dims");
   }
+  node.dims().AssumeEqual(x.dim(0), grid.dim(0));
   Image image{x, {x.dim(0), x.dim(1)}};
   image.out.insert(image.out.end(), grid.shape().begin() + 1, grid.shape().end() - 1);
   Shape one = image.out;
-  one[0] = grid.dim(0);
   one[1] = 1;
   std::vector<Tensor> places;
   for (int i = 0; i < rank; ++i) {

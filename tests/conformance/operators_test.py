@@ -154,6 +154,20 @@ class GridSampleTest(OperatorTest):
             got, = tailor.onnx.load(proto).compile("host").run(x, grid.reshape(1, 5, 1, 2))
             numpy.testing.assert_allclose(got.ravel(), wanted, rtol=1e-6)
 
+    def test_images_and_grids_are_as_many(self):
+        def loaded(images, grids):
+            return tailor.onnx.load(model([helper.make_node("GridSample", ["x", "grid"], ["y"], name="warp")],
+                                          [("x", FLOAT, [images, 1, 2, 3]), ("grid", FLOAT, [grids, 1, 1, 2])],
+                                          [("y", FLOAT)]))
+
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'node "warp": dim sizes 2 and 1 have to be equal'):
+            loaded(2, 1)
+        executable = loaded("images", "grids").compile("host")
+        x, grid = numpy.ones((2, 1, 2, 3), numpy.float32), numpy.zeros((2, 1, 1, 2), numpy.float32)
+        numpy.testing.assert_array_equal(executable.run(x, grid)[0], numpy.ones((2, 1, 1, 1)))
+        with self.assertRaisesRegex(tailor.Error, "grid"):
+            executable.run(x, grid[:1])
+
 
 class AttentionScoresTest(OperatorTest):
     """qk_matmul_output under masks: -inf where the mask is added, as in the standard's definition."""

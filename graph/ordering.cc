@@ -38,6 +38,13 @@ Value AppendOrderedKeys(Formula& f, const Graph& graph, Value x, bool largest) {
   return largest ? key : is_not(key);
 }
 
+absl::StatusOr<Value> AppendDimSize(Graph& graph, const DimExpr& dim, DType dtype) {
+  TAILOR_ASSIGN_OR_RETURN(const Value dim_size, DimSizeValue(graph, dim));
+  if (dtype == DType::kI64) return dim_size;
+  Formula f(&graph);
+  return f.Finish(Cast(f, dim_size, dtype));
+}
+
 absl::StatusOr<Value> AppendFirstPositions(Graph& graph, const DimExpr& n, const DimExpr& count, DType dtype) {
   Formula f(&graph);
   TAILOR_ASSIGN_OR_RETURN(const Value all, f.Finish(Positions(f, n, dtype)));

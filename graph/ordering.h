@@ -27,6 +27,9 @@ inline DType IndexType(const Graph& graph, const DimExpr& dim_size) {
   return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
 }
 
+// The dim size as `dtype`, one of IndexType's.
+absl::StatusOr<Value> AppendDimSize(Graph& graph, const DimExpr& dim, DType dtype);
+
 // Unsigned integers in the order of x, a value of any dtype, as wide as its elements; in the reverse order without
 // `largest`.
 Value AppendOrderedKeys(Formula& f, const Graph& graph, Value x, bool largest);

@@ -109,12 +109,9 @@ absl::StatusOr<Candidates> OfFirstBlocks(Graph& graph, Value x, int64_t count, b
   const Shape rows(type.shape.begin(), type.shape.end() - 1), none(type.shape.size(), 0);
   const DimExpr n = type.shape.back(), blocks = DimExpr::FloorDiv(n, kBlock), taken = DimExpr::Min(blocks, count);
   const DType dtype = IndexType(graph, n);
-  TAILOR_ASSIGN_OR_RETURN(Value last_block, DimSizeValue(graph, blocks));
-  TAILOR_ASSIGN_OR_RETURN(Value end, DimSizeValue(graph, n));
+  TAILOR_ASSIGN_OR_RETURN(const Value last_block, AppendDimSize(graph, blocks, dtype));
+  TAILOR_ASSIGN_OR_RETURN(const Value end, AppendDimSize(graph, n, dtype));
   Formula f(&graph);
-  const auto as_index = [&](Value v) { return dtype == DType::kI64 ? v : Cast(f, v, dtype); };
-  last_block = as_index(last_block);
-  end = as_index(end);
   Value whole = f.Apply(OpKind::kSlice, {x}, {{"starts", none}, {"sizes", WithLast(rows, blocks * kBlock)}});
   Value keys = AppendOrderedKeys(f, graph, Reshaped(f, whole, WithLast(WithLast(rows, blocks), kBlock)), largest);
   Value best = f.Apply(OpKind::kReduceMax, {keys}, {{"axes", std::vector<int64_t>{type.rank()}}});

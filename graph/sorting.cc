@@ -114,9 +114,8 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
 // results.
 absl::StatusOr<std::vector<Value>> MergeExchange(Graph& graph, Order order, const DimExpr& count, DType dtype,
                                                  Value keys, std::optional<Value> indices) {
-  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, count));
+  TAILOR_ASSIGN_OR_RETURN(const Value count_value, AppendDimSize(graph, count, dtype));
   Formula f(&graph);
-  Value count_value = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
   Value top = LargestPowerBelow(f, count_value, dtype);
   Value zero = f.Scalar(top, 0);
   TAILOR_RETURN_IF_ERROR(f.Finish(zero).status());

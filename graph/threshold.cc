@@ -78,12 +78,9 @@ absl::StatusOr<Value> SelectByThreshold(Graph& graph, Value x, const DimExpr& k,
   DimExpr rows = 1;
   for (int d = 0; d + 1 < type.rank(); ++d) rows = rows * type.shape[d];
   const DType dtype = IndexType(graph, count);
-  TAILOR_ASSIGN_OR_RETURN(Value count_value, DimSizeValue(graph, count));
-  TAILOR_ASSIGN_OR_RETURN(Value k_value, DimSizeValue(graph, k));
+  TAILOR_ASSIGN_OR_RETURN(const Value count_value, AppendDimSize(graph, count, dtype));
+  TAILOR_ASSIGN_OR_RETURN(const Value k_value, AppendDimSize(graph, k, dtype));
   Formula f(&graph);
-  const auto as_index = [&](Value v) { return dtype == DType::kI64 ? v : Cast(f, v, dtype); };
-  count_value = as_index(count_value);
-  k_value = as_index(k_value);
   Value keys = AppendOrderedKeys(f, graph, Reshaped(f, x, {rows, count}), largest);
   TAILOR_RETURN_IF_ERROR(f.Finish(keys).status());
   TAILOR_ASSIGN_OR_RETURN(Value threshold, Thresholds(graph, keys, count_value, k_value));

@@ -12,7 +12,7 @@
 namespace tailor::backend {
 namespace {
 
-constexpr size_t kSharedPerModule = 4;
+constexpr size_t kSharedPerModule = 4;  // rows of chains have thousands of instructions
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 #include "codegen/cpu/emit_cpu.h"
 
-#include <utility>
-
 #include "codegen/cpu/chain/emit_chain.h"
 #include "codegen/cpu/conv/emit_winograd.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
@@ -44,15 +42,9 @@ absl::StatusOr<std::vector<gemm::MicroKernel>> MicroKernelsOf(const KernelPlan& 
   return gemm::MicroKernelsOf(plan, schedule);
 }
 
-std::vector<CalledFunction> RowsCalledBy(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target) {
-  std::vector<CalledFunction> functions;
-  if (!plan.IsChain()) return functions;
-  for (RowLink& link : RowLinksOf(plan, schedule)) {
-    const std::string name = link.name;
-    functions.push_back(
-        {name, [link = std::move(link), target](llvm::Module& module) { return EmitRowLink(link, target, module); }});
-  }
-  return functions;
+std::vector<RowsFunction> RowsCalledBy(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target) {
+  if (!plan.IsChain()) return {};
+  return RowsOfChain(plan, schedule, target);
 }
 
 }  // namespace tailor::cpu

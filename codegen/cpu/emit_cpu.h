@@ -3,12 +3,12 @@
 #ifndef TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 #define TAILOR_CODEGEN_CPU_EMIT_CPU_H_
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "codegen/contract/cost_profile.h"
+#include "codegen/cpu/chain/emit_chain.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/ir/emit_target.h"
 #include "codegen/plan/kernel_plan.h"
@@ -30,14 +30,8 @@ absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const E
 // The micro-kernels that EmitOnCpu's functions call, all of which EmitMicroKernel (codegen/cpu/gemm) defines.
 absl::StatusOr<std::vector<gemm::MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
-// A function that kernels call, by its name.
-struct CalledFunction {
-  std::string name;
-  std::function<absl::Status(llvm::Module&)> emit;  // adds it to a module
-};
-
-// The rows of chains that EmitOnCpu's functions call. Equal rows of several chains have one name.
-std::vector<CalledFunction> RowsCalledBy(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target);
+// The rows of chains that EmitOnCpu's functions call. `plan` outlives the results.
+std::vector<RowsFunction> RowsCalledBy(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target);
 
 }  // namespace tailor::cpu
 

@@ -47,7 +47,7 @@ class CpuBuild final : public backend::HostBuild {
       function->second.prebuilt = prebuilt::FindMicroKernel(kernel, target());
       function->second.always_optimized = true;
     }
-    for (CalledFunction& rows : RowsCalledBy(plan, schedule, EmitTarget::Of(target().traits))) {
+    for (RowsFunction& rows : RowsCalledBy(plan, schedule, EmitTarget::Of(target().traits))) {
       functions.try_emplace(rows.name, backend::SharedFunction{.emit = std::move(rows.emit)});
     }
     return absl::OkStatus();

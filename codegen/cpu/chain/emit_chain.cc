@@ -146,7 +146,6 @@ class ChainEmitter {
   std::vector<Value*> arguments_;               // by link
 };
 
-// The name of the function of a link of rows.
 std::string RowsName(const KernelPlan& plan, const Schedule& schedule) {
   const std::string text = absl::StrCat(plan.dims.size(), " ", plan.Text(), schedule.Text());
   const auto hash = llvm::MD5::hash(llvm::arrayRefFromStringRef(text));
@@ -157,18 +156,17 @@ std::string VersionName(const std::string& kernel) { return kernel + "_v0"; }  /
 
 }  // namespace
 
-std::vector<RowLink> RowLinksOf(const KernelPlan& plan, const Schedule& schedule) {
-  std::vector<RowLink> links;
+std::vector<RowsFunction> RowsOfChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target) {
+  std::vector<RowsFunction> functions;
   for (size_t i = 0; i < plan.links().size(); ++i) {
     const KernelPlan& link = plan.links()[i].plan;
     if (link.IsContraction()) continue;
-    links.push_back({VersionName(RowsName(link, schedule.links[i])), link, schedule.links[i]});
+    const std::string name = RowsName(link, schedule.links[i]);
+    functions.push_back({VersionName(name), [&link, schedule = schedule.links[i], target, name](llvm::Module& module) {
+                           return EmitLoops(link, schedule, target, name, module);
+                         }});
   }
-  return links;
-}
-
-absl::Status EmitRowLink(const RowLink& link, const EmitTarget& target, llvm::Module& module) {
-  return EmitLoops(link.plan, link.schedule, target, RowsName(link.plan, link.schedule), module);
+  return functions;
 }
 
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,

@@ -2,6 +2,7 @@
 #ifndef TAILOR_CODEGEN_CPU_CHAIN_EMIT_CHAIN_H_
 #define TAILOR_CODEGEN_CPU_CHAIN_EMIT_CHAIN_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,21 +14,18 @@
 
 namespace tailor::cpu {
 
-// Rows between the matmuls of chains. The function is named after what it computes: chains of equal rows call one.
-struct RowLink {
-  std::string name;  // of the function
-  KernelPlan plan;
-  Schedule schedule;
+// The function of the rows between a chain's matmuls. Its name is a hash of its plan and schedule: chains of equal rows
+// call the same function.
+struct RowsFunction {
+  std::string name;
+  std::function<absl::Status(llvm::Module&)> emit;  // adds it to a module; reads the plan
 };
 
-// The rows of a chain, which its function calls.
-std::vector<RowLink> RowLinksOf(const KernelPlan& plan, const Schedule& schedule);
-
-// Adds the function of a link to `module`.
-absl::Status EmitRowLink(const RowLink& link, const EmitTarget& target, llvm::Module& module);
+// What the function of a chain calls. `plan` outlives the results.
+std::vector<RowsFunction> RowsOfChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target);
 
 // Adds the function `<name>_v0` to `module`, with the KernelFn signature (exec/host_abi.h). It calls the functions of
-// RowLinksOf, which are not defined here. Requires plan.IsChain().
+// RowsOfChain, which are not defined here. Requires plan.IsChain().
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 

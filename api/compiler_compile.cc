@@ -21,6 +21,19 @@
 namespace tailor {
 namespace {
 
+absl::StatusOr<driver::Denormals> DenormalsOf(const char* function, int64_t given) {
+  switch (given) {
+    case TAILOR_DENORMALS_AUTO:
+      return driver::Denormals::kAuto;
+    case TAILOR_DENORMALS_KEEP:
+      return driver::Denormals::kKeep;
+    case TAILOR_DENORMALS_FLUSH:
+      return driver::Denormals::kFlush;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(function, ": options.denormals is ", given, ", not 0, 1 or 2"));
+  }
+}
+
 absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, const tailor_compile_options& given) {
   driver::CompileOptions options;
   if (given.target_count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.targets", given.targets));
@@ -49,6 +62,7 @@ absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, 
   options.allow_tf32 = given.allow_tf32 != 0;
   options.direct_convolutions = given.direct_convolutions != 0;
   options.optimize = given.optimize != 0;
+  TAILOR_ASSIGN_OR_RETURN(options.denormals, DenormalsOf(function, given.denormals));
   options.bounds = {given.max_versions, given.max_code_bytes};
   options.threads =
       static_cast<int>(std::min<uint64_t>(given.threads > 0 ? given.threads : tailor_usable_cpus(), INT_MAX));

@@ -15,6 +15,8 @@ inline FloatControl ReadFloatControl() { return _mm_getcsr(); }
 inline void WriteFloatControl(FloatControl control) { _mm_setcsr(control); }
 // Round to nearest, denormals kept, every exception masked.
 inline constexpr FloatControl kDefaultFloatControl = 0x1f80;
+// Added to it: denormal results and operands are zeros of their sign (FTZ, DAZ).
+inline constexpr FloatControl kFlushDenormals = 0x8040;
 // Flags of past exceptions, which change no result.
 inline constexpr FloatControl kFloatFlags = 0x3f;
 

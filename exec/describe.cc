@@ -242,6 +242,8 @@ std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64
   json.Field("artifact_bytes", static_cast<int64_t>(artifact_bytes));
   json.Field("constant_bytes", ConstantBytes(program));
   json.Field("constants_hash", constants_hash);
+  json.Key("flush_denormals");
+  json.Bool(program.flush_denormals);
   json.EndObject();
   return json.Take();
 }

@@ -6,24 +6,29 @@
 
 namespace tailor {
 
-// Sets a scope's mode: round to nearest, denormals kept, every exception masked. Restores the thread's mode at the end.
-// Costs one register read if the thread is in this mode already, as most are.
-class DefaultFloatMode {
+// Sets a scope's mode: round to nearest, every exception masked, denormals kept or flushed to zero. Restores the
+// thread's mode at the end. Costs one register read if the thread is in this mode already.
+class FloatMode {
  public:
-  DefaultFloatMode() : saved_(arch::ReadFloatControl()) {
-    if (changes()) arch::WriteFloatControl(arch::kDefaultFloatControl);
+  explicit FloatMode(arch::FloatControl control) : control_(control), saved_(arch::ReadFloatControl()) {
+    if (changes()) arch::WriteFloatControl(control_);
   }
-  DefaultFloatMode(const DefaultFloatMode&) = delete;
-  DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
-  ~DefaultFloatMode() {
+  FloatMode(const FloatMode&) = delete;
+  FloatMode& operator=(const FloatMode&) = delete;
+  ~FloatMode() {
     if (changes()) arch::WriteFloatControl(saved_);
   }
 
  private:
-  bool changes() const { return (saved_ & ~arch::kFloatFlags) != arch::kDefaultFloatControl; }
+  bool changes() const { return (saved_ & ~arch::kFloatFlags) != control_; }
 
-  const arch::FloatControl saved_;
+  const arch::FloatControl control_, saved_;
 };
+
+// The mode of a program's runs.
+constexpr arch::FloatControl FloatControlOf(bool flush_denormals) {
+  return arch::kDefaultFloatControl | (flush_denormals ? arch::kFlushDenormals : 0);
+}
 
 }  // namespace tailor
 

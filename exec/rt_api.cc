@@ -101,8 +101,8 @@ struct Region {
   };
   static constexpr size_t kMaxStretches = 16;
 
-  Region(Interrupt* interrupt, KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
-      : stretches(std::min(ways, kMaxStretches)) {
+  Region(RunState& state, KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
+      : stretches(std::min(ways, kMaxStretches)), float_control(state.float_control) {
     const int64_t tasks_per_chunk = count / chunks + (count % chunks != 0);
     const auto parts = static_cast<int64_t>(stretches);
     int64_t begin = 0;
@@ -114,12 +114,13 @@ struct Region {
       stretch[i].tasks_per_chunk = tasks_per_chunk;
       stretch[i].kernel = kernel;
       stretch[i].args = args;
-      stretch[i].interrupt = interrupt;
+      stretch[i].interrupt = &state.interrupt;
       begin = end;
     }
   }
 
   const size_t stretches;
+  const arch::FloatControl float_control;  // of the run, for its workers
   WorkerRange stretch[kMaxStretches];
 };
 
@@ -135,7 +136,7 @@ void Finish(Region::WorkerRange& stretch, size_t worker) {
 // `worker` is below the region's ways. `thread`, the same in every launch, selects the stretch to begin with.
 void Work(void* data, size_t worker, size_t thread) {
   Region& region = *static_cast<Region*>(data);
-  const DefaultFloatMode mode;
+  const FloatMode mode(region.float_control);
   size_t at = thread < region.stretches ? thread : thread % region.stretches;
   for (size_t i = 0; i < region.stretches; ++i) {
     Finish(region.stretch[at], worker);
@@ -208,7 +209,7 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
   const int64_t chunks = count / chunk + (count % chunk != 0);
   const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
   if (ways > 1) {
-    Region region(&state.interrupt, kernel, args, count, chunks, ways);
+    Region region(state, kernel, args, count, chunks, ways);
     if (Spread(parallelism, &region, ways)) return;
   }
   RunInRanges(state.interrupt, kernel, args, count, chunk);

@@ -11,6 +11,7 @@
 #include "exec/custom_operator.h"
 #include "exec/device.h"
 #include "exec/fault.h"
+#include "exec/float_mode.h"
 #include "exec/host_abi.h"
 #include "exec/interrupt.h"
 #include "exec/memory.h"
@@ -44,6 +45,7 @@ struct RunState {
   DeviceStream* stream = nullptr;  // where the program runs; null on the host
   const MatmulProvider* provider = nullptr;
   CustomCaller* custom = nullptr;
+  arch::FloatControl float_control = FloatControlOf(/*flush_denormals=*/false);  // of all threads during runs
   Interrupt interrupt{&context.interrupt};
   Tracing tracing;
 };

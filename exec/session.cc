@@ -94,6 +94,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();
   state_.custom = &custom_;
+  state_.float_control = FloatControlOf(executable.program().flush_denormals);
   state_.tracing = Tracing(options.tracing, executable.variant().launches.size());
   if (state_.tracing.on()) state_.interrupt.AskAlways();
   state_.interrupt.SetTimeout(options.timeout);
@@ -118,7 +119,7 @@ int32_t Session::Execute(Arguments* arguments) {
   counters_.BeginRun();
   custom_.BeginRun();
   state_.interrupt.BeginRun();
-  const DefaultFloatMode mode;
+  const FloatMode mode(state_.float_control);
   const int32_t code = stream_ != nullptr ? ExecuteOnDevice(arguments) : ExecuteOnHost(arguments);
   state_.interrupt.EndRun();
   if (code != 0) [[unlikely]] {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "graph/finite_constant.h"
@@ -330,6 +331,79 @@ bool IsComputedByTaps(const Graph& graph, Value x, Value weights, const Windows&
   return taps > 1 && taps <= kMostTaps;
 }
 
+// Elements [begin, end) of windows along one side.
+struct Elements {
+  int64_t begin = 0, end = 0;
+};
+
+// The elements that meet x for some result, and those between them: the others only meet padding. A dim of size 1 under
+// windows of 3 with padding has the middle one. All, where sizes are symbolic.
+Elements ElementsInside(const Graph& graph, Value x, const DimExpr& sizes, const Windows& windows, size_t side) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t size = *sizes.constant();
+  const Elements all{0, size};
+  if (windows.low.empty() || windows.high.empty() || size > kMost) return all;
+  const auto dim_size = graph.type(x).shape[2 + side].constant();
+  const auto low = windows.low[side].constant(), high = windows.high[side].constant();
+  if (!dim_size || !low || !high || *low < 0 || *high < 0 || std::max({*dim_size, *low, *high}) > kMost) return all;
+  const int64_t stride = windows.strides.empty() ? 1 : windows.strides[side];
+  const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
+  if (dilation > kMost) return all;
+  const int64_t span = *low + *dim_size + *high - (size - 1) * dilation - 1;  // from the first result to the end
+  if (*dim_size < 1 || span < 0) return all;
+  Elements inside = all;
+  const int64_t last = span / stride * stride - *low;  // where the last window begins in x
+  while (inside.begin + 1 < size && last + inside.begin * dilation < 0 && (inside.begin + 1) * dilation <= *low) {
+    ++inside.begin;
+  }
+  while (inside.end - 1 > inside.begin && (inside.end - 1) * dilation - *low >= *dim_size &&
+         (size - inside.end + 1) * dilation <= *high) {
+    --inside.end;
+  }
+  return inside;
+}
+
+// Leaves out elements of constant finite weights that only meet padding, and so much padding.
+absl::Status LeaveOutPadding(Graph& graph, Value x, Value& weights, Windows& windows) {
+  if (graph.node(weights.node).op != OpKind::kConstant) return absl::OkStatus();
+  const TensorType type = graph.type(weights);
+  Shape shape = type.shape;
+  std::vector<Elements> inside;
+  for (size_t side = 0; side + 2 < shape.size(); ++side) {
+    const Elements& along = inside.emplace_back(ElementsInside(graph, x, shape[2 + side], windows, side));
+    shape[2 + side] = along.end - along.begin;
+  }
+  if (shape == type.shape || !IsFiniteConstant(graph, weights)) return absl::OkStatus();
+  if (graph.constant_data(weights.node).declared_hash) return absl::OkStatus();
+  const ConstantData whole = graph.constant_data(weights.node);
+  const size_t bytes = SizeOf(type.dtype), count = static_cast<size_t>(*ElementCount(shape).constant());
+  const auto memory = std::make_shared<std::vector<std::byte>>(count * bytes);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t rest = static_cast<int64_t>(i), from = 0, stride = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      const int64_t along = rest % *shape[d].constant() + (d < 2 ? 0 : inside[d - 2].begin);
+      rest /= *shape[d].constant();
+      from += along * stride;
+      stride *= *type.shape[d].constant();
+    }
+    std::memcpy(memory->data() + i * bytes,
+                static_cast<const std::byte*>(whole.data) + from * static_cast<int64_t>(bytes), bytes);
+  }
+  std::string name = absl::StrCat(graph.node(weights.node).string("name"), ".inside");
+  for (size_t side = 0; side < inside.size(); ++side) {
+    absl::StrAppend(&name, "_", inside[side].begin, "_", inside[side].end, "_", *type.shape[2 + side].constant());
+  }
+  for (size_t side = 0; side < inside.size(); ++side) {
+    if (windows.low.empty() || windows.high.empty()) continue;
+    const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
+    windows.low[side] = windows.low[side] - inside[side].begin * dilation;
+    windows.high[side] = windows.high[side] - (*type.shape[2 + side].constant() - inside[side].end) * dilation;
+  }
+  TAILOR_ASSIGN_OR_RETURN(weights,
+                          graph.AddConstant(name, type.dtype, shape, {memory, memory->data(), count * bytes, {}}));
+  return absl::OkStatus();
+}
+
 // The weights [M, C, 1...] of tap number `tap` of [M, C, K...].
 absl::StatusOr<Value> TapWeights(Graph& graph, Value weights, int64_t tap, int64_t taps) {
   const TensorType type = graph.type(weights);
@@ -401,16 +475,20 @@ Value ConvOfOneChannel(Formula& f, const Graph& graph, Value x, Value weights, V
 
 }  // namespace
 
-absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, const Windows& windows, int64_t groups) {
-  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "conv", "weights", weights));
-  const Shape kernel = graph.type(weights).shape;
-  if (kernel.size() < 2) {
-    return absl::InvalidArgumentError(absl::StrCat("conv: operand \"weights\" (", graph.NameOf(weights), ") has rank ",
-                                                   kernel.size(), ", needs at least 2"));
+absl::StatusOr<Value> Conv(Graph& graph, Value x, Value given, Value bias, const Windows& around, int64_t groups) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "conv", "weights", given));
+  const size_t rank = graph.type(given).shape.size();
+  if (rank < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("conv: operand \"weights\" (", graph.NameOf(given), ") has rank ", rank, ", needs at least 2"));
   }
   if (groups < 1) return absl::InvalidArgumentError(absl::StrCat("conv: groups is ", groups, ", needs at least 1"));
-  const Shape sizes(kernel.begin() + 2, kernel.end());
-  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, sizes, windows));
+  const Shape& whole = graph.type(given).shape;
+  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, Shape(whole.begin() + 2, whole.end()), around));
+  Value weights = given;
+  Windows windows = around;
+  TAILOR_RETURN_IF_ERROR(LeaveOutPadding(graph, x, weights, windows));
+  const Shape kernel = graph.type(weights).shape, sizes(kernel.begin() + 2, kernel.end());
 
   Formula f(&graph);
   const bool depthwise = kernel[1] == DimExpr(1) && kernel[0] == DimExpr(groups) && groups > 1;

@@ -412,6 +412,7 @@ void DecodeTexts(const fbs::Artifact& root, Program* program) {
   program->provenance = {from.tailor_version()->str(), from.llvm_version()->str(), from.graph_name()->str(),
                          from.graph_hash(), from.options()->str()};
   program->facts = Strings(*root.facts());
+  program->flush_denormals = root.flush_denormals();
   if (root.visits() == nullptr) return;
   for (const fbs::PassVisits* entry : *root.visits())
     program->visits.push_back({entry->pass()->str(), entry->visits()});
@@ -493,7 +494,8 @@ std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces
   const auto facts = b.CreateVectorOfStrings(program.facts);
   const auto visits = Encode(b, program.visits);
   fbs::FinishArtifactBuffer(b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks),
-                                                   constants, variants, provenance, facts, visits));
+                                                   constants, variants, provenance, facts, visits,
+                                                   program.flush_denormals));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 

@@ -94,6 +94,7 @@ flatbuffers::DetachedBuffer Encode(const std::string& graph, const std::vector<B
   request.add_optimize(options.optimize);
   request.add_without(without);
   request.add_cost_profile(cost_profile);
+  request.add_denormals(options.denormals);
   b.Finish(request.Finish());
   return b.Release();
 }

@@ -164,6 +164,7 @@ void Compile(const Request& asked) {
   options.direct_convolutions = request.direct_convolutions();
   options.allow_tf32 = request.allow_tf32();
   options.optimize = request.optimize();
+  options.denormals = request.denormals();
   options.without = without.data();
   options.without_count = without.size();
   if (request.cost_profile() != nullptr) {

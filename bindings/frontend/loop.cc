@@ -87,11 +87,35 @@ struct Body {
       states.push_back(argument.With(state.narrow()));
     }
     step = loop.body(region, region.Capture(), iteration, states);
-    for (size_t i = 0; i < states.size(); ++i) CheckAlike(loop.names[1 + i], states[i], step.states[i]);
+    for (size_t i = 0; i < states.size(); ++i) {
+      Tensor& after = step.states[i];
+      if (loop.unread.contains(i) && !IsAlike(states[i], after)) {
+        begin.emplace(i, Zeros(loop.closure.builder(), after));
+        continue;
+      }
+      CheckAlike(loop.names[1 + i], states[i], after);
+      if (after.rank() < states[i].rank()) after = Reshape(after, states[i].shape()).With(after.narrow());
+      if (after.rank() > states[i].rank())
+        begin.emplace(i, Reshape(loop.states[i], after.shape()).With(after.narrow()));
+    }
   }
 
+  // Of the type of `after` outside of the loop.
+  Tensor Zeros(Builder& outside, const Tensor& after) {
+    Shape shape;
+    for (const Dim& dim : after.shape()) shape.push_back(region.Outer(dim).value_or(Dim(0)));
+    return Broadcast(outside.Scalar(after.dtype(), 0), shape).With(after.narrow());
+  }
+
+  static bool IsAlike(const Tensor& before, const Tensor& after) {
+    return before.dtype() == after.dtype() && before.rank() == after.rank() && before.narrow() == after.narrow();
+  }
+
+  // Types have to be alike. So do ranks, unless both tensors are one element.
   static void CheckAlike(const std::string& name, const Tensor& before, const Tensor& after) {
-    if (before.dtype() == after.dtype() && before.rank() == after.rank() && before.narrow() == after.narrow()) return;
+    const bool one = before.dtype() == after.dtype() && before.narrow() == after.narrow() && IsOneElement(before) &&
+                     IsOneElement(after);
+    if (one || IsAlike(before, after)) return;
     const auto text = [](const Tensor& x) {
       return std::string(NameOf(x.dtype())) + " of rank " + std::to_string(x.rank());
     };
@@ -102,6 +126,7 @@ struct Body {
   Tensor iteration;
   std::vector<Tensor> states;  // before the step
   LoopStep step;
+  std::map<size_t, Tensor> begin;  // what states have to begin with instead
 };
 
 // The value of a constant of one element. Absent: true.
@@ -308,9 +333,15 @@ class Appender {
 
 }  // namespace
 
-LoopResults AppendLoop(const Loop& loop) {
+LoopResults AppendLoop(const Loop& given) {
+  Loop loop = given;
   DimClasses classes(loop.states);
   auto body = std::make_unique<Body>(loop, classes);
+  while (!body->begin.empty()) {
+    for (const auto& [i, state] : body->begin) loop.states[i] = state;
+    classes = DimClasses(loop.states);
+    body = std::make_unique<Body>(loop, classes);
+  }
   while (classes.Refine(loop.states, body->states, body->step.states)) {
     body = std::make_unique<Body>(loop, classes);
   }

@@ -33,6 +33,9 @@ struct Loop {
   std::optional<Element> trips;  // the most iterations; nullopt: no bound
   Tensor condition;              // whether there is a first iteration: bool of rank 0; absent: true
   std::set<size_t> reversed;     // rows that are stacked from the last to the first
+  // States that the body does not read. One may change its type: before the first iteration it then is zeros, of size 0
+  // along dims that only the body knows.
+  std::set<size_t> unread = {};
 };
 
 struct LoopResults {
@@ -40,8 +43,8 @@ struct LoopResults {
   std::vector<Tensor> rows;    // [iterations, ...]
 };
 
-// Appends a loop. States keep their types and ranks; dims that the body changes are new symbols, which states that
-// change alike share.
+// Appends a loop. States keep their types and ranks, but one element has the highest rank that it has in the loop; dims
+// that the body changes are new symbols, which states that change alike share.
 LoopResults AppendLoop(const Loop& loop);
 
 }  // namespace tailor::frontend

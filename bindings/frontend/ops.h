@@ -87,6 +87,7 @@ Tensor Scan(const Tensor& x, int64_t axis, const std::string& combiner, bool rev
 
 Tensor Broadcast(const Tensor& x, const Shape& shape);
 Tensor Reshape(const Tensor& x, const Shape& shape);
+bool IsOneElement(const Tensor& x);  // whether all dims are known to be 1
 Tensor Transpose(const Tensor& x, const std::vector<int64_t>& permutation);
 Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to);  // axes from the front, of any narrow type
 Tensor InsertAxis(const Tensor& x, int64_t axis);            // a dim of size 1 before `axis`; of any narrow type

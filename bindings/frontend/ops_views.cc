@@ -110,6 +110,10 @@ Tensor Broadcast(const Tensor& x, const Shape& shape) {
   return out.WithRepeated(x);
 }
 
+bool IsOneElement(const Tensor& x) {
+  return std::all_of(x.shape().begin(), x.shape().end(), [](const Dim& dim) { return dim.is(1); });
+}
+
 Tensor Reshape(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   Builder& builder = x.builder();

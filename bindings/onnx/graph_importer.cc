@@ -211,8 +211,8 @@ SubgraphImport::SubgraphImport(ModelImport& model, uint64_t number) : model_(mod
   model.node_hash += number * 0x9e3779b97f4a7c15;  // the golden ratio: numbers are far apart
 }
 
-GraphImporter::GraphImporter(ModelImport& model, frontend::Builder& builder, int regions)
-    : model_(model), builder_(builder), regions_(regions) {}
+GraphImporter::GraphImporter(ModelImport& model, frontend::Builder& builder, Nesting nesting)
+    : model_(model), builder_(builder), nesting_(nesting) {}
 
 void GraphImporter::ImportModel() {
   const GraphProto& graph = *model_.proto.graph;
@@ -235,8 +235,20 @@ void GraphImporter::ImportModel() {
     At("output \"" + std::string(output.name) + "\"", [&] {
       if (tensor->sequence() != nullptr) frontend::Unsupported("an output of sequence kind is not supported");
       builder_.Output(std::string(output.name), *tensor);
+      model_.output_ranks.push_back(tensor->rank());
     });
   }
+}
+
+bool GraphImporter::HasStatedRanks() const {
+  const std::vector<ValueInfo>& outputs = model_.proto.graph->outputs;
+  size_t stated = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].has_shape) continue;
+    if (static_cast<int>(outputs[i].dims.size()) != model_.output_ranks[i]) return false;
+    ++stated;
+  }
+  return stated > 0;
 }
 
 Tensor GraphImporter::Constant(const TensorProto& proto) {
@@ -403,7 +415,7 @@ Tensors GraphImporter::CallOperator(const NodeProto& node, Tensors inputs, const
 }
 
 Tensors GraphImporter::CallCustom(const NodeProto& node, const Tensors& inputs) {
-  if (regions_ > 0) frontend::Unsupported("a custom operator in a loop or branch is not supported");
+  if (nesting_.regions > 0) frontend::Unsupported("a custom operator in a loop or branch is not supported");
   std::vector<StatedType> types;
   for (std::string_view name : node.outputs) {
     if (name.empty()) frontend::Unsupported("a custom operator without a name for each result is not supported");

@@ -31,6 +31,10 @@ struct ImportOptions {
 
 using FunctionKey = std::pair<std::string_view, std::string_view>;  // domain and name
 
+// What Squeeze without axes does with dims that are 1 in some runs only. kKeep and kDrop assume a size, which every run
+// checks.
+enum class OpenSqueezes { kRefuse, kKeep, kDrop };
+
 // What all graphs of one model share.
 struct ModelImport {
   const ModelProto& proto;
@@ -43,22 +47,31 @@ struct ModelImport {
   // Of the node that is imported: from the names of its first output and of the nodes around it. It depends neither on
   // other nodes nor on options.
   uint64_t node_hash = 0;
+  OpenSqueezes open_squeezes = OpenSqueezes::kRefuse;
+  bool refused_squeeze = false;        // an open Squeeze was refused
+  std::vector<int> output_ranks = {};  // of the model's graph, once it is imported
+};
+
+// What is around a region's graph: loops and branches, and of them the loops.
+struct Nesting {
+  int regions = 0, loops = 0;
 };
 
 // Imports into one builder: the model's graph, or a region's.
 class GraphImporter {
  public:
-  // `regions`: loops and branches around the graph.
-  GraphImporter(ModelImport& model, frontend::Builder& builder, int regions = 0);
+  GraphImporter(ModelImport& model, frontend::Builder& builder, Nesting nesting = {});
 
   frontend::Builder& builder() const { return builder_; }
   ModelImport& model() const { return model_; }
-  int regions() const { return regions_; }
+  Nesting nesting() const { return nesting_; }
   // Whether a symbol is of an input's dims, rather than a size that data gives.
   bool SizesInputs(const frontend::Dim& symbol) const;
 
   // The model's inputs, nodes and outputs.
   void ImportModel();
+  // Whether the model states ranks of outputs, and all are those that ImportModel gave.
+  bool HasStatedRanks() const;
   // An initializer or attribute as a tensor. Errors of an initializer name it.
   frontend::Tensor Constant(const TensorProto& proto);
   frontend::Tensor Initializer(const TensorProto& proto);
@@ -88,7 +101,7 @@ class GraphImporter {
 
   ModelImport& model_;
   frontend::Builder& builder_;
-  int regions_;
+  Nesting nesting_;
   std::map<std::string, frontend::Dim, std::less<>> symbols_;
   std::map<std::string_view, ValueInfo> stated_;  // with custom domains: types of the graph's values by name
   std::map<std::string, frontend::Dim, std::less<>> counted_;  // dims that custom operators have counted

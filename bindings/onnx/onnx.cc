@@ -96,16 +96,58 @@ ImportOptions OptionsOf(const tailor_onnx_options& given) {
   return options;
 }
 
-tailor_graph* Import(const MappedFile& file, const tailor_onnx_options& given, std::optional<std::string> directory) {
+// One import of a model; a second one begins anew.
+class Attempt {
+ public:
+  Attempt(const ModelProto& proto, const ImportOptions& options, TensorData data, OpenSqueezes open_squeezes)
+      : model_{proto, options, std::move(data), {}},
+        builder_(proto.graph->name.empty() ? "main" : std::string(proto.graph->name)),
+        importer_(model_, builder_) {
+    model_.open_squeezes = open_squeezes;
+    for (const FunctionProto& function : proto.functions) {
+      model_.functions[{function.domain, function.name}] = &function;
+    }
+  }
+
+  void Import() {
+    CheckOperators(model_);
+    importer_.ImportModel();
+  }
+  bool refused_squeeze() const { return model_.refused_squeeze; }
+  bool has_stated_ranks() const { return importer_.HasStatedRanks(); }
+  tailor_graph* Release() { return builder_.Release(); }
+
+ private:
+  ModelImport model_;
+  frontend::Builder builder_;
+  GraphImporter importer_;
+};
+
+// A model in which a Squeeze without axes is open is imported in both ways. The one that gives the ranks which the
+// model states for its outputs is taken, if only one does.
+tailor_graph* Import(const MappedFile& file, const tailor_onnx_options& given,
+                     const std::optional<std::string>& directory) {
   const ImportOptions options = OptionsOf(given);
   const ModelProto proto = ParseModel(file.bytes);
-  ModelImport model{proto, options, TensorData(file, std::move(directory)), {}};
-  for (const FunctionProto& function : proto.functions) model.functions[{function.domain, function.name}] = &function;
-  CheckOperators(model);
-  const std::string name(proto.graph->name);
-  frontend::Builder builder(name.empty() ? "main" : name);
-  GraphImporter(model, builder).ImportModel();
-  return builder.Release();
+  Attempt first(proto, options, TensorData(file, directory), OpenSqueezes::kRefuse);
+  try {
+    first.Import();
+  } catch (const frontend::Error&) {
+    if (!first.refused_squeeze()) throw;
+    std::vector<std::unique_ptr<Attempt>> fitting;
+    for (const OpenSqueezes way : {OpenSqueezes::kKeep, OpenSqueezes::kDrop}) {
+      auto attempt = std::make_unique<Attempt>(proto, options, TensorData(file, directory), way);
+      try {
+        attempt->Import();
+      } catch (const frontend::Error&) {
+        continue;
+      }
+      if (attempt->has_stated_ranks()) fitting.push_back(std::move(attempt));
+    }
+    if (fitting.size() != 1) throw;
+    return fitting.front()->Release();
+  }
+  return first.Release();
 }
 
 // Imports the model that `file` gives, and reports inputs that would avoid a failure. `directory`: of external data.
@@ -117,7 +159,7 @@ void Load(const tailor_onnx_options* options, tailor_graph** out, std::optional<
     directory = TextOf(taken.directory, taken.directory_size, "options.directory");
   }
   try {
-    *out = Import(file(), taken, std::move(directory));
+    *out = Import(file(), taken, directory);
   } catch (const frontend::Error& error) {
     if (taken.needs_fixed != nullptr) {
       for (const std::string& input : error.inputs()) taken.needs_fixed(taken.user, input.data(), input.size());

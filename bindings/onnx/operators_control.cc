@@ -24,7 +24,8 @@ using frontend::NamedTensor;
 using frontend::Region;
 using frontend::Tensor;
 
-constexpr int kMaxRegions = 6;  // loops and branches around one another
+constexpr int kMaxRegions = 32;  // loops and branches around one another
+constexpr int kMaxLoops = 6;     // a body is imported until the dims that it changes are known
 
 // What subgraphs see: where their node stands.
 struct Place {
@@ -56,15 +57,23 @@ std::vector<NamedTensor> Found(const std::vector<std::string_view>& names, const
   return found;
 }
 
-void CheckRoomForRegion(const Place& place) {
-  if (place.importer.regions() >= kMaxRegions) {
+enum class RegionKind { kBranch, kLoop };
+
+// The nesting inside of one more region. Fails if that is too deep.
+Nesting Inside(const Place& place, RegionKind kind) {
+  Nesting nesting = place.importer.nesting();
+  if (++nesting.regions > kMaxRegions) {
     frontend::Unsupported("loops and branches nest deeper than " + std::to_string(kMaxRegions));
   }
+  if (kind == RegionKind::kLoop && ++nesting.loops > kMaxLoops) {
+    frontend::Unsupported("loops nest deeper than " + std::to_string(kMaxLoops));
+  }
+  return nesting;
 }
 
 // Imports a subgraph into a region. `scope` has its inputs; what it reads is added from `captured`, the tensors of the
 // closure, which begin with `names`.
-Tensors ImportInto(Region& region, const Place& place, const GraphProto& graph,
+Tensors ImportInto(Region& region, const Place& place, Nesting nesting, const GraphProto& graph,
                    const std::vector<std::string_view>& names, const std::vector<Tensor>& captured, Scope& scope) {
   ModelImport& model = place.importer.model();
   const SubgraphImport counted(model, 0);
@@ -72,7 +81,7 @@ Tensors ImportInto(Region& region, const Place& place, const GraphProto& graph,
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::binary_search(reads.begin(), reads.end(), names[i])) scope.Set(names[i], captured[i]);
   }
-  GraphImporter importer(model, region.builder(), place.importer.regions() + 1);
+  GraphImporter importer(model, region.builder(), nesting);
   return importer.ImportSubgraph(graph, place.opsets, scope, place.depth + 1);
 }
 
@@ -125,25 +134,54 @@ std::string Joined(const std::set<std::string>& names) {
                         " a fixed size or a range that decides it");
 }
 
+// Whether a branch drops dims of size 1, or returns what it reads.
+bool HasOnly(const GraphProto& graph, std::string_view op_type) {
+  const auto is_one = [&](const NodeProto& node) { return node.op_type == op_type && node.domain.empty(); };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), is_one) &&
+         std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const NodeProto& node) { return is_one(node) || node.op_type == "Constant"; });
+}
+
+// The branch for exporters' form of "drop the dim if it is 1": a Squeeze where the condition on dims holds, else the
+// tensor as it is. Ranks differ, so one of them has to be assumed: the Squeeze. Runs of other sizes fail.
+std::optional<bool> AssumedSqueeze(const Node& node, const GraphProto& then_branch, const GraphProto& else_branch) {
+  const bool squeezes = HasOnly(then_branch, "Squeeze") && HasOnly(else_branch, "Identity");
+  if (!squeezes && !(HasOnly(then_branch, "Identity") && HasOnly(else_branch, "Squeeze"))) return std::nullopt;
+  const Tensor& condition = node[0];
+  if (condition.elements() == nullptr || condition.elements()->size() != 1) return std::nullopt;
+  const Element& element = condition.elements()->front();
+  const frontend::DimRange range = element.is_dim() ? node.dims().Range(element.dim) : frontend::DimRange{};
+  if (!element.is_dim() || range.min < 0 || range.max > 1) return std::nullopt;
+  const Dim holds = squeezes ? element.dim : node.dims().Sub(1, element.dim);
+  node.dims().AssumeAtLeast(holds, 1, node.Label() + " drops a dim of size 1; dims= with its range decides otherwise");
+  return squeezes;
+}
+
 Tensors If(const Node& node) {
   const GraphProto &then_branch = node.Graph("then_branch"), &else_branch = node.Graph("else_branch");
-  if (const std::optional<bool> decided = Decided(node, node[0])) {
+  std::optional<bool> decided = Decided(node, node[0]);
+  if (!decided) decided = AssumedSqueeze(node, then_branch, else_branch);
+  if (decided) {
     Scope scope(&node.scope());
     return node.importer().ImportSubgraph(*decided ? then_branch : else_branch, node.opsets(), scope, node.depth() + 1);
   }
   const Place place = PlaceOf(node);
-  CheckRoomForRegion(place);
+  const Nesting nesting = Inside(place, RegionKind::kBranch);
   const std::vector<std::string_view> names = NamesReadBy({&then_branch, &else_branch});
   const Closure closure(node.builder(), Found(names, node.scope()));
   Region then_region(closure, "then"), else_region(closure, "else");
   Scope then_scope, else_scope;
-  const Tensors ones = ImportInto(then_region, place, then_branch, names, then_region.Capture(), then_scope);
-  const Tensors others = ImportInto(else_region, place, else_branch, names, else_region.Capture(), else_scope);
+  Tensors ones = ImportInto(then_region, place, nesting, then_branch, names, then_region.Capture(), then_scope);
+  Tensors others = ImportInto(else_region, place, nesting, else_branch, names, else_region.Capture(), else_scope);
   for (size_t i = 0; i < std::min(ones.size(), others.size()); ++i) {
     if (ones[i].sequence() != nullptr || others[i].sequence() != nullptr) {
       frontend::Unsupported("its branches return sequences, and data decides");
     }
-    if (ones[i].rank() != others[i].rank()) FailForRanks(node, ones[i].rank(), others[i].rank());
+    if (ones[i].rank() == others[i].rank()) continue;
+    if (!frontend::IsOneElement(ones[i]) || !frontend::IsOneElement(others[i]))
+      FailForRanks(node, ones[i].rank(), others[i].rank());
+    Tensor& lower = ones[i].rank() < others[i].rank() ? ones[i] : others[i];
+    lower = frontend::Reshape(lower, frontend::Shape(std::max(ones[i].rank(), others[i].rank()), 1));
   }
   return AppendIf(node.ScalarOf(node[0]), then_region, ones, else_region, others);
 }
@@ -182,12 +220,21 @@ std::optional<Element> TripsOf(const Node& node, const Tensor& limit) {
 // A Loop's states: those that the body returns unchanged are none, and what is known of them is known inside.
 struct LoopStates {
   std::vector<size_t> kept, changed;
+  std::set<size_t> unread;  // places in `changed` of states that the body does not read
 };
 
 LoopStates StatesOf(const GraphProto& body, size_t count) {
+  std::set<std::string_view> read;
+  for (const NodeProto& node : body.nodes) {
+    const std::vector<std::string_view> names = ReadsOf(node);
+    read.insert(names.begin(), names.end());
+  }
+  for (const ValueInfo& output : body.outputs) read.insert(output.name);
   LoopStates states;
   for (size_t i = 0; i < count; ++i) {
-    const bool kept = Returns(body, body.outputs[1 + i].name, body.inputs[2 + i].name);
+    const std::string_view state = body.inputs[2 + i].name;
+    const bool kept = Returns(body, body.outputs[1 + i].name, state);
+    if (!kept && !read.contains(state)) states.unread.insert(states.changed.size());
     (kept ? states.kept : states.changed).push_back(i);
   }
   return states;
@@ -204,7 +251,7 @@ void CheckLoopBody(const Node& node, const GraphProto& body, size_t count) {
 // The states after the last iteration, and the rows of all.
 Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial) {
   const Place place = PlaceOf(node);
-  CheckRoomForRegion(place);
+  const Nesting nesting = Inside(place, RegionKind::kLoop);
   const LoopStates states = StatesOf(body, initial.size());
   const std::vector<std::string_view> names = NamesReadBy({&body});
   std::vector<NamedTensor> seen = Found(names, node.scope());
@@ -224,7 +271,7 @@ Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial
       scope.Set(body.inputs[2 + states.kept[i]].name, captured[names.size() + i]);
     }
     for (size_t i = 0; i < before.size(); ++i) scope.Set(body.inputs[2 + states.changed[i]].name, before[i]);
-    const Tensors outputs = ImportInto(region, place, body, names, captured, scope);
+    const Tensors outputs = ImportInto(region, place, nesting, body, names, captured, scope);
     LoopStep step{outputs[0], {}, {}};
     for (size_t i : states.changed) step.states.push_back(outputs[1 + i]);
     for (size_t i = 1 + initial.size(); i < outputs.size(); ++i) step.rows.push_back(outputs[i]);
@@ -232,8 +279,8 @@ Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial
   };
   const Closure closure(node.builder(), std::move(seen), changed);
   const Tensor condition = node[1] ? node.ScalarOf(node[1]) : Tensor();
-  const LoopResults results =
-      frontend::AppendLoop({closure, std::move(labels), changed, build, TripsOf(node, node[0]), condition, {}});
+  const LoopResults results = frontend::AppendLoop(
+      {closure, std::move(labels), changed, build, TripsOf(node, node[0]), condition, {}, states.unread});
   Tensors outputs = initial;
   for (size_t i = 0; i < results.states.size(); ++i) outputs[states.changed[i]] = results.states[i];
   outputs.insert(outputs.end(), results.rows.begin(), results.rows.end());
@@ -414,7 +461,7 @@ Dim ScanLength(const Node& node, const Tensors& scanned, std::vector<int64_t>* a
 
 // One scan. `node` gives the body; `place`, to whose builder the operands belong, is where it is appended.
 Tensors ScanAt(const Node& node, const Place& place, const Tensors& operands, ScanOptions options) {
-  CheckRoomForRegion(place);
+  const Nesting nesting = Inside(place, RegionKind::kLoop);
   const GraphProto& body = node.Graph("body");
   const size_t count = ScanStates(node, operands.size());
   const Tensors states(operands.begin(), operands.begin() + static_cast<int64_t>(count));
@@ -437,7 +484,7 @@ Tensors ScanAt(const Node& node, const Place& place, const Tensors& operands, Sc
       const Tensor& all = captured[names.size() + i];
       scope.Set(body.inputs[count + i].name, Gather(all, index, options.input_axes[i]).With(all.narrow()));
     }
-    const Tensors outputs = ImportInto(region, place, body, names, captured, scope);
+    const Tensors outputs = ImportInto(region, place, nesting, body, names, captured, scope);
     const auto rows = outputs.begin() + static_cast<int64_t>(count);
     return LoopStep{Tensor(), {outputs.begin(), rows}, {rows, outputs.end()}};
   };
@@ -467,7 +514,7 @@ Tensors Scan(const Node& node) {
 Tensors ScanBatches(const Node& node) {
   if (node[0]) frontend::Unsupported("lengths for each batch are not supported");
   const Place place = PlaceOf(node);
-  CheckRoomForRegion(place);
+  const Nesting nesting = Inside(place, RegionKind::kLoop);
   const Tensors operands(node.all().begin() + std::min(node.inputs(), 1), node.all().end());
   const size_t states = ScanStates(node, operands.size());
   const size_t inputs = operands.size() - states, outputs = node.Graph("body").outputs.size() - states;
@@ -488,7 +535,7 @@ Tensors ScanBatches(const Node& node) {
       const Tensor& all = captured[names.size() + i];
       entries.push_back(Gather(all, iteration, 0).With(all.narrow()));
     }
-    GraphImporter importer(place.importer.model(), region.builder(), place.importer.regions() + 1);
+    GraphImporter importer(place.importer.model(), region.builder(), nesting);
     return LoopStep{Tensor(), {}, ScanAt(node, {importer, place.opsets, scope, place.depth + 1}, entries, options)};
   };
   const Closure closure(node.builder(), std::move(seen));

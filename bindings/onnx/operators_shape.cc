@@ -125,10 +125,9 @@ std::vector<int64_t> AxesOf(const Node& node) {
   return node[1] ? node.KnownInts(node[1], "the list of axes") : node.Ints("axes");
 }
 
-// Whether a dim always is 1; false if it never is. Fails if only a run knows.
-bool IsOne(const Node& node, const Tensor& x, int axis) {
+// Fails because only a run knows whether a dim is 1.
+[[noreturn]] void FailForOne(const Node& node, const Tensor& x, int axis) {
   Dims& dims = node.dims();
-  if (const auto one = dims.IsEqual(x.dim(axis), 1)) return *one;
   const std::string what = "dim " + std::to_string(axis) + " of its input \"" + std::string(node.proto().inputs.at(0)) +
                            "\" is " + dims.Text(x.dim(axis)) + ", which may be 1: without axes, the rank of its result";
   std::set<std::string> names;
@@ -142,15 +141,40 @@ bool IsOne(const Node& node, const Tensor& x, int axis) {
                         " a fixed size or a range without 1, or give the node axes");
 }
 
+// The dims that a Squeeze without axes drops: those of size 1.
+std::set<int64_t> AxesOfOnes(const Node& node, const Tensor& x) {
+  ModelImport& model = node.importer().model();
+  std::set<int64_t> ones;
+  for (int i = 0; i < x.rank(); ++i) {
+    std::optional<bool> one = node.dims().IsEqual(x.dim(i), 1);
+    if (!one && model.open_squeezes == OpenSqueezes::kRefuse) {
+      model.refused_squeeze = true;
+      FailForOne(node, x, i);
+    }
+    if (!one) {
+      one = model.open_squeezes == OpenSqueezes::kDrop;
+      const std::string what =
+          node.Label() + " " + (*one ? "drops" : "keeps") + " dim " + std::to_string(i) +
+          ", by the ranks that the model states for its outputs; dims= with its range decides otherwise";
+      if (*one) {
+        node.dims().AssumeAtLeast(node.dims().Sub(1, x.dim(i)), 0, what);
+        node.dims().AssumeEqual(x.dim(i), 1);
+      } else {
+        node.dims().AssumeAtLeast(x.dim(i), 2, what);
+      }
+    }
+    if (*one) ones.insert(i);
+  }
+  return ones;
+}
+
 Tensors Squeeze(const Node& node) {
   const Tensor& x = node[0];
   std::set<int64_t> axes;
   if (node[1] || node.Has("axes")) {
     for (int64_t axis : AxesOf(node)) axes.insert(node.Axis(axis, x.rank()));
   } else {
-    for (int i = 0; i < x.rank(); ++i) {
-      if (IsOne(node, x, i)) axes.insert(i);
-    }
+    axes = AxesOfOnes(node, x);
   }
   frontend::Shape shape;
   for (int i = 0; i < x.rank(); ++i) {

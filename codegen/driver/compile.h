@@ -22,6 +22,9 @@ struct CompiledProgram;
 using RunConstants = std::function<absl::StatusOr<std::vector<ConstantData>>(
     const CompiledProgram& program, int threads, const std::function<absl::Status()>& at_interval)>;
 
+// Denormal numbers on CPUs. kAuto: flushed to zero if the weights have some (codegen/driver/denormals.h).
+enum class Denormals { kAuto, kKeep, kFlush };
+
 struct CompileOptions {
   // Empty: all CPU levels; "host": this machine's. "sm_80", "sm_90", "sm_90a": NVIDIA GPUs; "cuda": all of these.
   // "simt": for the emulator of the tests.
@@ -32,6 +35,7 @@ struct CompileOptions {
   bool offer_products = false;       // a matmul provider may compute external gemms
   bool allow_tf32 = false;           // f32 matmuls on GPUs may round their operands to tf32
   bool direct_convolutions = false;  // no Winograd convolutions on CPUs
+  Denormals denormals = Denormals::kAuto;
   std::vector<std::string> without;  // of OptionalPasses(): passes to leave out
   bool optimize = true;              // false: of CPU code, LLVM's code generation optimizes only micro-kernels
   uint64_t memory_limit = 0;         // limit in bytes on codegen/backend/memory_estimate.h; 0: none

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/backend/memory_estimate.h"
+#include "codegen/driver/denormals.h"
 #include "codegen/driver/describe_program.h"
 #include "codegen/driver/fold_constants.h"
 #include "codegen/driver/pack_constants.h"
@@ -57,6 +58,8 @@ std::string OptionsText(const std::vector<std::string>& targets, const CompileOp
   if (!options.without.empty()) absl::StrAppend(&text, " without=", absl::StrJoin(options.without, ","));
   if (options.direct_convolutions) absl::StrAppend(&text, " direct_convolutions");
   if (options.cost_profile != nullptr) absl::StrAppend(&text, " cost_profile");
+  if (options.denormals == Denormals::kKeep) absl::StrAppend(&text, " denormals=keep");
+  if (options.denormals == Denormals::kFlush) absl::StrAppend(&text, " denormals=flush");
   return text;
 }
 
@@ -276,6 +279,10 @@ absl::Status Pipeline::Describe() {
   std::vector<ProgramConstant> constants = std::move(compiled_.program.constants);
   compiled_.program = DescribeProgram(graph_, lowered, OptionsText(targets, options_));
   compiled_.program.constants = std::move(constants);
+  if (std::string reason = ReasonToFlush(options_.denormals, lowered_[0].constants); !reason.empty()) {
+    compiled_.program.flush_denormals = true;
+    compiled_.program.facts.push_back(std::move(reason));
+  }
   for (size_t b = 0; b < backends_.size(); ++b) {
     for (backend::CompiledVariant& variant : variants_[b]) {
       variant.variant.outputs_to_copy = OutputsToCopy(compiled_.program, lowered_[b]);

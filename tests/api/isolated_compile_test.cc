@@ -121,6 +121,7 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   options.direct_convolutions = 1;
   options.allow_tf32 = 1;
   options.optimize = 0;
+  options.denormals = TAILOR_DENORMALS_FLUSH;
   const char* pass = "stitch";
   options.without = &pass;
   options.without_count = 1;
@@ -134,7 +135,7 @@ TEST_F(IsolatedCompile, OptionsReachTheWorker) {
   ASSERT_EQ(Compile(&here), "OK");
   EXPECT_EQ(isolated, here);
   for (const char* option : {"max_versions=1", "donated=x", "offer_products", "direct_convolutions", "allow_tf32",
-                             "optimize=0", "without=stitch", " cost_profile"}) {
+                             "optimize=0", "without=stitch", " cost_profile", "denormals=flush"}) {
     EXPECT_THAT(here, HasSubstr(option));
   }
 }

@@ -237,7 +237,7 @@ class SubgraphTest(BadModelTest):
             inner = self.loop([inner], ["x"], name=f"for{depth}")
             inner.output[0] = "t"
         proto = model([self.loop([inner], ["x"])], outputs=("for_0",))
-        self.refuse(proto, "nest deeper than 6")
+        self.refuse(proto, "loops nest deeper than 6")
 
 
 class TensorTest(BadModelTest):

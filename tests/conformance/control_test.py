@@ -104,6 +104,62 @@ class BranchTest(OperatorTest):
         self.assertIn("f32[a]", tailor.onnx.load(proto, fixed={"c": numpy.asarray(True)}).text)
 
 
+    def squeezing(self, name, divisor):
+        """Drops dim 1 of x, floor(size / divisor), where that is 1: as PyTorch exports x.squeeze(1)."""
+        one = body([node("Squeeze", ["p", "first"], ["s"])], [], [("s", FLOAT)], [("first", ints(1))])
+        other = body([node("Identity", ["p"], ["q"])], [], [("q", FLOAT)])
+        return [node("MaxPool", ["x"], ["t"], kernel_shape=[divisor], strides=[divisor]),
+                node("Transpose", ["t"], ["p"], perm=[0, 2, 1]), node("Shape", ["p"], ["sizes"], start=1, end=2),
+                node("Equal", ["sizes", "single"], ["is_one"]),
+                node("If", ["is_one"], [name], "narrow", then_branch=one, else_branch=other)]
+
+    def test_a_squeeze_that_the_size_decides_is_assumed(self):
+        proto = model([*self.squeezing("y", 4)], [("x", FLOAT, ["batch", 3, "n"])], [("y", FLOAT)],
+                      [("single", ints(1))])
+        executable = self.run_both(proto, [{"x": floats(b, 3, n)} for b in (1, 2) for n in (4, 7)])
+        with self.assertRaisesRegex(tailor.Error, 'If node "narrow".*drops a dim of size 1'):
+            executable.run(floats(2, 3, 8))
+        several = tailor.onnx.load(proto, dims={"n": tailor.symbol("n", min=8, max=100)}).compile("host")
+        self.assertEqual(several.run(floats(2, 3, 17))[0].shape, (2, 4, 3))
+
+    def test_a_branch_checks_its_own_sizes(self):
+        """Each rate's branch squeezes other sizes: only those of the branch that runs are checked."""
+        branches = {f"{kind}_branch": body(self.squeezing(f"y{size}", size), [], [(f"y{size}", FLOAT)])
+                    for kind, size in (("then", 4), ("else", 16))}
+        proto = model([node("Equal", ["rate", "fast"], ["c"]), node("If", ["c"], ["y"], "rates", **branches)],
+                      [("rate", INT64, []), ("x", FLOAT, [1, 3, "n"])], [("y", FLOAT)],
+                      [("single", ints(1)), ("fast", numpy.asarray(16))])
+        executable = self.run_both(proto, [{"rate": numpy.asarray(rate), "x": floats(1, 3, n)}
+                                           for rate, n in ((16, 5), (8, 17), (8, 31))])
+        with self.assertRaisesRegex(tailor.Error, 'If node "narrow"'):
+            executable.run(numpy.asarray(16), floats(1, 3, 17))
+
+    def test_long_chains_of_branches(self):
+        """One branch for each of 24 rates, each in the one before."""
+        chain = body([node("Neg", ["x"], ["none"])], [], [("none", FLOAT)])
+        for rate in range(24):
+            scaled = body([node("Mul", ["x", f"scale{rate}"], [f"y{rate}"])], [], [(f"y{rate}", FLOAT)],
+                          [(f"scale{rate}", numpy.float32(rate))])
+            nodes = [node("Equal", ["rate", f"rate{rate}"], [f"c{rate}"]),
+                     node("If", [f"c{rate}"], [f"z{rate}"], then_branch=scaled, else_branch=chain)]
+            chain = body(nodes, [], [(f"z{rate}", FLOAT)], [(f"rate{rate}", numpy.asarray(rate))])
+        proto = model([node("Greater", ["rate", "least"], ["known"]),
+                       node("If", ["known"], ["y"], then_branch=chain,
+                            else_branch=body([node("Abs", ["x"], ["a"])], [], [("a", FLOAT)]))],
+                      [("rate", INT64, []), ("x", FLOAT, ["n"])], [("y", FLOAT)], [("least", numpy.asarray(-1))])
+        self.run_both(proto, [{"rate": numpy.asarray(rate), "x": floats(5)} for rate in (-2, 0, 7, 23, 24)])
+
+    def test_one_element_in_two_ranks(self):
+        """Paddle's exports: a flag of rank 0 in one branch, of rank 1 in the other; the higher one holds."""
+        one = body([node("Identity", ["true"], ["y1"])], [], [("y1", BOOL)], [("true", numpy.asarray(True))])
+        other = body([node("Equal", ["n", "three"], ["y2"])], [], [("y2", BOOL)], [("three", ints(3))])
+        proto = model([node("If", ["c"], ["flag"], then_branch=one, else_branch=other),
+                       node("Not", ["flag"], ["not"]), node("And", ["not", "with"], ["y"])],
+                      [("c", BOOL, []), ("n", INT64, [1]), ("with", BOOL, ["a"])], [("y", BOOL)])
+        self.run_both(proto, [{"c": numpy.asarray(c), "n": ints(n), "with": numpy.array([True, False, True])}
+                              for c in (True, False) for n in (3, 4)])
+
+
 class LoopTest(OperatorTest):
     def test_early_exit_and_rows(self):
         """Doubles until the sum is beyond a limit; rows up to there."""
@@ -227,6 +283,30 @@ class LoopTest(OperatorTest):
         x = floats(2, 3)
         got, = executable.run(n=numpy.asarray(1), x=x)
         numpy.testing.assert_allclose(got, x - x.sum(1, keepdims=True), rtol=1e-5, atol=1e-6)
+
+    def test_states_of_one_element_that_change_their_rank(self):
+        loop = looped([node("Identity", ["going"], ["on"]), node("Add", ["s", "one"], ["s_out"]),
+                       node("Mul", ["x", "s"], ["r"])], [("s", FLOAT, [])], [("r", FLOAT)])
+        proto = model([node("Loop", ["n", "", "zero"], ["y", "rows"], body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT), ("rows", FLOAT)],
+                      [("zero", numpy.float32(0)), ("one", numpy.ones(1, numpy.float32))])
+        executable = self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(3)} for n in (1, 4)])
+        self.assertEqual(executable.run(numpy.asarray(0), floats(3))[0].shape, (1,))
+
+    def test_states_that_the_body_does_not_read_may_be_anything_before(self):
+        """Paddle's exports begin with placeholders of rank 0 and of another type."""
+        loop = looped([node("Identity", ["going"], ["on"]), node("Add", ["s", "x"], ["s_out"]),
+                       node("Neg", ["s_out"], ["t_out"]), node("Shape", ["s_out"], ["u_out"])],
+                      [("s", FLOAT, ["a", 3]), ("t", FLOAT, []), ("u", INT64, [])])
+        proto = model([node("Loop", ["n", "", "x", "zero", "none"], ["y", "t", "u"], body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["a", 3])], [("y", FLOAT), ("t", FLOAT), ("u", INT64)],
+                      [("zero", numpy.float32(0)), ("none", numpy.asarray(0))])
+        executable = self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a, 3)} for n in (1, 4) for a in (1, 2)])
+        x = floats(2, 3)
+        y, t, u = executable.run(numpy.asarray(0), x)  # onnxruntime returns the placeholders
+        numpy.testing.assert_array_equal(y, x)
+        numpy.testing.assert_array_equal(t, numpy.zeros_like(x))
+        self.assertEqual(u.shape, (2,))
 
     def test_loops_that_cannot_be(self):
         loop = looped([node("Identity", ["going"], ["on"]), node("Neg", ["s"], ["s_out"])], [("s", FLOAT, None)])

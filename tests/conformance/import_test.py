@@ -486,6 +486,38 @@ class SqueezeTest(unittest.TestCase):
         self.refused(self.proto([7], before=counted), 'dim 1 of its input "z" is nonzero0', "depends on data",
                      kind=tailor.onnx.DependsOnData)
 
+    def test_a_stated_rank_decides(self):
+        """Of the output: every run checks that dims which stay are not 1, and that those which go are."""
+        for given, stated, shape, other, message in (
+                ([1, "batch", "w"], [None, None], (1, 4, 3), (1, 1, 12), "keeps dim 1"),
+                ([1, "batch", "w"], ["batch", "w"], (1, 2, 6), (1, 12, 1), "keeps dim 2"),
+                ([1, "batch", 6], [None], (1, 1, 6), (1, 4, 6), "drops dim 1"),
+                ([1, "batch", 6], [None], (1, 1, 6), (1, 0, 6), "batch")):
+            proto = self.proto(given)
+            proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, stated))
+            executable = tailor.onnx.load(proto).compile("host")
+            x = numpy.arange(numpy.prod(shape), dtype=numpy.float32).reshape(shape)
+            numpy.testing.assert_array_equal(executable.run(x)[0], x.squeeze())
+            with self.assertRaisesRegex(tailor.Error, message):
+                executable.run(numpy.zeros(other, numpy.float32))
+        proto = self.proto(["a", "b", "c"])  # which of the three go?
+        proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None]))
+        self.refused(proto, "dims= that give a")
+
+    def test_a_stated_rank_of_what_follows_decides(self):
+        """Of halves of scores: only without the batch are there two."""
+        proto = model([helper.make_node("Squeeze", ["x"], ["z"], "narrow"),
+                       helper.make_node("Slice", ["z", "none", "two", "none"], ["first"]),
+                       helper.make_node("Slice", ["z", "two", "four", "none"], ["last"]),
+                       helper.make_node("Sub", ["first", "last"], ["y"])],
+                      [("x", TensorProto.FLOAT, ["batch", 4])], [("y", TensorProto.FLOAT)],
+                      [("none", ints(0)), ("two", ints(2)), ("four", ints(4))])
+        self.refused(proto, "dims= that give batch")
+        proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"]))
+        executable = tailor.onnx.load(proto).compile("host")
+        got, = executable.run(numpy.array([[5, 6, 7, 9]], numpy.float32))
+        numpy.testing.assert_array_equal(got, [-2, -3])
+
     def test_ranges_and_sizes_that_decide(self):
         for batch, shape in ((tailor.symbol("batch", min=2, max=8), (1, 5, 3)), (5, (1, 5, 3)), (1, (1, 1, 3)),
                              (tailor.symbol("batch", max=0), (1, 0, 3))):

@@ -103,6 +103,27 @@ graph @g(%x: f32[N, C, H, W], %scale: f32[C, 1, 1], %k: f32[C, 1, 1, 3, 3], %bia
 })");
 }
 
+// Sums of images, of which one is enlarged by nearest neighbours and one may broadcast.
+TEST(Windows, OfSumsOfImages) {
+  for (const char* image : {"2*S, 2*T", "2*S, 1", "H, 2*T"}) {
+    ExpectRight(absl::Substitute(R"(
+graph @g(%x: f32[N, C, $0], %small: f32[N, C, S, T], %k: f32[C, 1, 1, 3, 3])
+    where N in [1, 2], C in [1, 20], S in [1, $1], T in [1, 70]$2 {
+  %zero = constant 0 : f32[]
+  %r = reshape %small {shape = [N, C, S, 1, T, 1]}
+  %b = broadcast %r {shape = [N, C, S, 2, T, 2]}
+  %u = reshape %b {shape = [N, C, 2*S, 2*T]}
+  %s = add %x, %u
+  %p = pad %s, %zero {low = [0, 0, 2, 2], high = [0, 0, 2, 2]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3]}
+  %m = mul %w, %k
+  %y = reduce_sum %m {axes = [4, 5]}
+  return %y
+})",
+                                 image, image[0] == 'H' ? "1" : "20", image[0] == 'H' ? ", H in [1, 2]" : ""));
+  }
+}
+
 // The result is written over an operand of the epilogue or stands for several nodes' ends.
 TEST(Windows, OfManyElementsAreWeighed) {
   ExpectRight(R"(

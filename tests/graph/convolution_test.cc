@@ -361,6 +361,53 @@ TEST(Convolution, OfTwoAndThreePointsIsRight) {
   }
 }
 
+// Elements of windows that only meet padding are no weights: `kept` of `row.kernel`.
+void ExpectKept(const Row& row, int64_t dim_size, int64_t kept, bool finite = true) {
+  reference::Array weights = Counted({4, 6 / row.groups, row.kernel}, 3);
+  if (!finite) weights.elements[0].value = std::numeric_limits<float>::infinity();
+  const auto owner = std::make_shared<std::vector<float>>();
+  for (const reference::Element& element : weights.elements) owner->push_back(static_cast<float>(element.value));
+  std::vector<int64_t> dims;
+  const auto build = [&](Graph& g) -> absl::StatusOr<std::vector<Value>> {
+    const Value w = *g.AddConstant("w", DType::kF32, {4, 6 / row.groups, row.kernel},
+                                   {owner, owner->data(), owner->size() * sizeof(float), {}});
+    const Windows windows{.strides = {row.stride}, .low = {row.low}, .high = {row.high}};
+    const auto y = Conv(g, kX, w, Value{1, 0}, windows, row.groups);
+    if (!y.ok()) return y.status();
+    return std::vector<Value>{*y};
+  };
+  const std::string where = absl::StrCat(dim_size, " by ", row.kernel, ", stride ", row.stride, ", padding ", row.low,
+                                         " and ", row.high);
+  const Graph graph = BuiltGraph(absl::StrCat("%x: f32[2, 6, ", dim_size, "], %b: f32[4]"), build);
+  int64_t least = row.kernel;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != OpKind::kConstant || node.results[0].shape.size() != 3) continue;
+    least = std::min(least, *node.results[0].shape[2].constant());
+  }
+  EXPECT_EQ(least, kept) << where;
+  if (!finite) return;
+  const reference::Array x = Counted({2, 6, dim_size}, 5), bias = Counted({4}, 7);
+  const auto outputs = Evaluated(graph, {}, {x, bias});
+  ASSERT_EQ(outputs.size(), 1u) << where;
+  EXPECT_EQ(Text(outputs[0]), ConvByFormula(row, x, weights, bias)) << where;
+}
+
+TEST(Convolution, LeavesOutElementsThatOnlyMeetPadding) {
+  for (const int64_t groups : {1, 2}) {
+    ExpectKept({3, groups, 1, 1, 1}, 1, 1);
+    ExpectKept({3, groups, 1, 1, 1}, 2, 3);
+    ExpectKept({3, groups, 2, 1, 1}, 2, 2);  // the one window begins before x
+    ExpectKept({13, groups, 1, 6, 6}, 4, 7);
+    ExpectKept({13, groups, 3, 6, 6}, 4, 7);
+    ExpectKept({5, groups, 1, 0, 4}, 3, 3);
+    ExpectKept({5, groups, 1, 4, 0}, 3, 3);
+    ExpectKept({5, groups, 1, 4, 4}, 3, 5);
+    ExpectKept({3, groups, 1, 5, 0}, 1, 1);
+    ExpectKept({2, groups, 1, 0, 3}, 0, 2);
+    ExpectKept({3, groups, 1, 1, 1}, 1, 3, /*finite=*/false);
+  }
+}
+
 // x [2, 128, H, W] by weights [4, 128, 3, 2], dilated by 9 and 11 and padded to H and W.
 constexpr int64_t kDeep = 128, kDown = 9, kAcross = 11;
 

@@ -294,6 +294,32 @@ class CompileTest(unittest.TestCase):
                 self.assertEqual("direct_convolutions" in described["provenance"]["options"], direct)
                 np.testing.assert_array_equal(executable.run(x)[0], np.einsum("nchwij,mcij->nmhw", windows, weights))
 
+    def test_denormals_are_flushed_if_weights_have_some(self):
+        """Results are NumPy's, or zeros where they or an operand are denormal, on workers' threads too."""
+        tiny = np.float32(1.2e-38)
+        x = np.resize(np.float32([1, 1e-40, -tiny, 3, tiny, -1e-45]), 1 << 20)
+        for weight, denormals, flushed in ((1e-40, "auto", True), (1e-40, "keep", False), (0.5, "auto", False),
+                                           (0.5, "flush", True), (0.5, "keep", False)):
+            graph = tailor.Graph("scale")
+            row = np.float32([weight, 0.5] * 8)
+            graph.output("y", graph.input("x", "f32", ["N", 16]) * graph.constant(row, "w"))
+            for executable in (graph.compile("host", denormals=denormals),
+                               tailor.Executable.from_bytes(graph.compile_artifact(denormals=denormals))):
+                described = executable.describe()
+                self.assertEqual(described["flush_denormals"], flushed)
+                said = [fact for fact in described["facts"] if "denormals are flushed" in fact]
+                self.assertEqual(len(said), flushed)
+                if flushed:
+                    self.assertIn('"w"' if denormals == "auto" else "denormals=flush", said[0])
+                wanted, rows = x.reshape(-1, 16) * row, x.reshape(-1, 16)
+                if flushed:
+                    wanted = np.where((abs(rows) < tiny / 1.01) | (abs(row) < tiny / 1.01), 0, wanted)
+                    wanted[abs(wanted) < np.finfo(np.float32).tiny] = 0
+                for threads in (1, 3):
+                    np.testing.assert_array_equal(executable.session(threads=threads).run(rows)[0], wanted)
+        with self.assertRaisesRegex(ValueError, "denormals is 'never', not one of auto, keep, flush"):
+            graph.compile("host", denormals="never")
+
     def test_unoptimized_code_gives_the_same_bits(self):
         rng, graph = np.random.default_rng(2), tailor.Graph("block")
         x = graph.input("x", "f32", ["N", 20, "H", "W"])

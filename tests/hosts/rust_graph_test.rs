@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use tailor::graph::{CompileOptions, DotOptions, Graph, ReduceSumOptions, SliceOptions, Spatial, Symbol, Value};
+use tailor::graph::{CompileOptions, Denormals, DotOptions, Graph, ReduceSumOptions, SliceOptions, Spatial, Symbol, Value};
 use tailor::{dims, DType, Error, ErrorCode, Executable, LoadOptions, Result, Tensor, F16};
 
 fn graph() -> Graph {
@@ -214,6 +214,20 @@ fn convolutions_may_be_direct() {
         image[9] = f32::INFINITY;
         let first = session.run(&[Tensor::new(&image, &[1, 16, 6, 8])]).unwrap().get::<f32>(0).unwrap()[0];
         assert_eq!((first.is_nan(), first == f32::INFINITY), (!direct_convolutions, direct_convolutions));
+    }
+}
+
+#[test]
+fn denormals_are_flushed_or_kept() {
+    for (denormals, product) in [(Denormals::Auto, 0.0), (Denormals::Flush, 0.0), (Denormals::Keep, 2.0 * 1e-40f32)] {
+        let graph = graph();
+        let x = graph.input("x", DType::F32, &dims![16]).unwrap();
+        let weights = graph.constant("weights", &[1e-40f32; 16], &[16]).unwrap();
+        graph.output("y", x.mul(weights).unwrap()).unwrap();
+        let executable = graph.compile_with(CompileOptions { denormals, ..Default::default() }).unwrap();
+        let mut session = executable.session(1).unwrap();
+        let products = session.run(&[Tensor::new(&[2.0f32; 16], &[16])]).unwrap();
+        assert_eq!(products.get::<f32>(0).unwrap(), [product; 16]);
     }
 }
 

@@ -1,10 +1,14 @@
 #include "tests/support/random_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/builders.h"
 #include "tests/support/random_graph_inputs.h"
 #include "tests/support/random_graph_maker.h"
@@ -23,6 +27,21 @@ uint64_t HashOf(absl::string_view text) {
   return hash;
 }
 
+// The name without what a convolution adds to it where it leaves out elements of windows (graph/convolution.cc), and
+// for each spatial dim the first one it keeps, the end of those, and the number of all.
+absl::string_view NameOfWhole(absl::string_view name, std::vector<std::array<int64_t, 3>>& kept) {
+  const size_t suffix = name.rfind(".inside_");
+  if (suffix == absl::string_view::npos) return name;
+  std::vector<int64_t> numbers;
+  for (absl::string_view text : absl::StrSplit(name.substr(suffix + 8), '_')) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number)) return name;
+    numbers.push_back(number);
+  }
+  for (size_t i = 0; i + 2 < numbers.size(); i += 3) kept.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+  return name.substr(0, suffix);
+}
+
 }  // namespace
 
 Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) { return GraphMaker(seed, options).Make(); }
@@ -30,7 +49,21 @@ Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) { return Gra
 ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
   std::vector<int64_t> dims;
   for (const DimExpr& dim : type.shape) dims.push_back(dim.constant().value_or(0));
-  const reference::Array array = DrawArray(type.dtype, dims, HashOf(name));
+  std::vector<std::array<int64_t, 3>> kept;
+  const absl::string_view whole = NameOfWhole(name, kept);
+  for (size_t side = 0; side < kept.size(); ++side) dims[dims.size() - kept.size() + side] = kept[side][2];
+  reference::Array array = DrawArray(type.dtype, dims, HashOf(whole));
+  std::vector<reference::Element> elements;
+  for (size_t i = 0; i < array.elements.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    bool inside = true;
+    for (size_t side = kept.size(); side-- > 0; rest /= kept[side][2]) {
+      const int64_t along = rest % kept[side][2];
+      inside = inside && along >= kept[side][0] && along < kept[side][1];
+    }
+    if (inside) elements.push_back(array.elements[i]);
+  }
+  array.elements = std::move(elements);
   auto bytes = std::make_shared<std::vector<std::byte>>(reference::ToBytes(array));
   const void* data = bytes->data();
   const uint64_t size = bytes->size();

@@ -26,23 +26,34 @@ def silero(member, rates, sequence, rows, name="sequence", fixed=None):
             "dims": {name: sequence} if sequence else {}, "fixed": fixed or {}, "shapes": shapes("batch samples rate", *rows)}
 
 
-# The wheel's files take what their one frame of the LSTM holds: at 16 kHz 192 to 703 samples, at 8 kHz 96 to 351.
+# The wheel's files take what their one frame of the LSTM holds: at 16 kHz 192 to 703 samples, at 8 kHz 96 to 351. Each rate
+# has its branch, which checks that.
 ROWS_16K = ((1, 576, 16000), (1, 512, 16000), (2, 576, 16000), (3, 293, 16000), (1, 703, 16000), (5, 256, 16000))
 ROWS_8K = ((1, 288, 8000), (1, 256, 8000), (2, 288, 8000), (3, 129, 8000), (1, 351, 8000))
-ROWS_BOTH = ((1, 288, 8000), (1, 288, 16000), (2, 351, 16000), (2, 256, 8000), (3, 257, 16000), (3, 301, 8000))
 LONG_ROWS = ((1, 576, 16000), (1, 288, 8000), (2, 1088, 16000), (3, 1000, 8000), (1, 8000, 16000), (2, 4001, 8000))
-STEP_16K, STEP_8K, STEP_BOTH = {"min": 192, "max": 703}, {"min": 96, "max": 351}, {"min": 192, "max": 351}
+STEP_16K, STEP_8K = {"min": 192, "max": 703}, {"min": 96, "max": 351}
 
 
-def ocr(member, x, rows):
-    return {"wheel": "rapidocr_onnxruntime", "member": f"rapidocr_onnxruntime/models/{member}.onnx",
+def ocr(member, x, rows, wheel="rapidocr_onnxruntime"):
+    return {"wheel": wheel, "member": f"{wheel}/models/{member}.onnx",
             "inputs": [entry("x", "float32", x, {"image": [-1, 1]})], "shapes": shapes("batch height width", *rows)}
+
+
+def features(member, *rates):
+    """Waveforms of `samples` each, all valid; resamplers also take the rate."""
+    inputs = [entry("waveforms", "float32", ("batch", "samples"), AUDIO_16K),
+              entry("waveforms_lens", "int64", ("batch",), {"constant": "samples"})]
+    if rates:
+        inputs.append(entry("sample_rate", "int64", (), {"constant": "rate"}))
+    rows = ((1, 16000), (3, 48000), (2, 23999), (1, 9001))
+    return {"wheel": "onnx_asr", "member": f"onnx_asr/preprocessors/{member}.onnx", "inputs": inputs,
+            "shapes": shapes("batch samples rate", *(row + (rate,) for row, rate in zip(rows, rates or (0,) * 4)))}
 
 
 IMAGES = ("batch", 3, "height", "width")
 
 MODELS = {
-    "silero_vad": silero("silero_vad", True, STEP_BOTH, ROWS_BOTH, "input_dim1"),
+    "silero_vad": silero("silero_vad", True, None, ROWS_16K[1:4] + ROWS_8K[:1] + ROWS_8K[2:]),
     "silero_vad_16k": silero("silero_vad", True, STEP_16K, ROWS_16K, "input_dim1", {"sr": 16000}),
     "silero_vad_8k": silero("silero_vad", True, STEP_8K, ROWS_8K, "input_dim1", {"sr": 8000}),
     "silero_vad_16k_op15": silero("silero_vad_16k_op15", True, STEP_16K, ROWS_16K),
@@ -74,4 +85,34 @@ MODELS = {
                      [(batch, 48, width) for batch, width in ((1, 320), (6, 320), (2, 333), (1, 48), (3, 641), (1, 1201))]),
     "ppocr_cls": ocr("ch_ppocr_mobile_v2.0_cls_infer", IMAGES,
                      ((1, 48, 192), (6, 48, 192), (2, 48, 101), (1, 33, 77), (3, 64, 256))),
+    "ppocr_v6_det": ocr("PP-OCRv6_det_small", IMAGES, ((1, 480, 640), (2, 96, 160), (1, 320, 32), (1, 736, 992)), "rapidocr"),
+    "ppocr_v6_rec": ocr("PP-OCRv6_rec_small", ("batch", 3, 48, "width"),
+                        [(batch, 48, width) for batch, width in ((1, 320), (6, 320), (2, 333), (3, 641))], "rapidocr"),
+    "slanet_plus": {
+        "wheel": "magic_pdf", "member": "magic_pdf/resources/slanet_plus/slanet-plus.onnx",
+        "inputs": [entry("x", "float32", IMAGES, {"image": [-1, 1]})],
+        "shapes": shapes("batch height width", (1, 488, 488), (2, 488, 488), (1, 256, 320))},
+    "onnx_asr_resample": features("resample16", 8000, 48000, 44100, 16000),
+    "onnx_asr_kaldi": features("kaldi"),
+    "onnx_asr_nemo": features("nemo80"),
+    "onnx_asr_whisper": features("whisper80"),
+    "onnx_asr_gigaam": features("gigaam_v2"),
+    "aecmos": {
+        "wheel": "speechmos", "member": "speechmos/aecmos_models/Run_1663829550_Stage_0.onnx",
+        "inputs": [entry("input", "float32", (1, 3, "frames", 160)), entry("h0", "float32", (4, 1, 64), "zeros")],
+        "shapes": shapes("frames", (100,), (333,), (41,))},
+    "plcmos": {
+        "wheel": "speechmos", "member": "speechmos/plcmos_models/plcmos_v2.onnx",
+        "inputs": [entry("degraded_audio", "float32", (1, 1, "frames", 257)), entry("rater_embed", "float32", (1, 64))],
+        "shapes": shapes("frames", (50,), (201,), (333,))},
+    "dnsmos": {
+        "wheel": "speechmos", "member": "speechmos/dnsmos_models/sig_bak_ovr.onnx",
+        "inputs": [entry("input_1", "float32", ("batch", 144160), AUDIO_16K)],
+        "shapes": shapes("batch", (1,), (2,), (3,))},
+    "smart_turn": {
+        "wheel": "pipecat_ai", "member": "pipecat/audio/turn/smart_turn/data/smart-turn-v3.2-cpu.onnx",
+        "inputs": [entry("input_features", "float32", ("batch", 80, 800))], "shapes": shapes("batch", (1,), (2,), (3,))},
+    "magika": {
+        "wheel": "magika", "member": "magika/models/standard_v3_3/model.onnx",
+        "inputs": [entry("bytes", "int32", ("batch", 2048), 256)], "shapes": shapes("batch", (1,), (2,), (9,))},
 }

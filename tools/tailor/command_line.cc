@@ -225,6 +225,14 @@ void AddCompile(CLI::App* app, Execute* run) {
                    "compiles faster, runs slower (default: 1)")
       ->type_name("0|1")
       ->check(Quiet(CLI::Range(0, 1)));
+  command
+      ->add_option("--denormals", arguments->denormals,
+                   "on CPUs, keep denormal numbers or flush them to zero (default: auto, which flushes if the weights "
+                   "have some)")
+      ->type_name("auto|keep|flush")
+      ->transform(Quiet(CLI::Transformer(std::map<std::string, int64_t>{
+          {"auto", TAILOR_DENORMALS_AUTO}, {"keep", TAILOR_DENORMALS_KEEP}, {"flush", TAILOR_DENORMALS_FLUSH}})))
+      ->check(Quiet(CLI::Range(TAILOR_DENORMALS_AUTO, TAILOR_DENORMALS_FLUSH)));
   AddList(command, "--without", &arguments->without, "PASS",
           "a pass to leave out, to find what a result or a time is due to (docs/compiling.md)");
   command

@@ -58,6 +58,7 @@ void SetOptions(const CompileArguments& arguments, tailor_compile_options* optio
   options->memory_limit = arguments.memory_limit;
   options->isolated = arguments.isolated;
   options->optimize = arguments.optimize;
+  options->denormals = arguments.denormals;
 }
 
 // Returns the artifact's size in bytes. Its bytes are written from the library's memory: weights may be large.

@@ -392,6 +392,10 @@ TAILOR_API tailor_status* tailor_graph_custom(tailor_graph* graph, const char* n
 
 /* ---- Compile --------------------------------------------------------------------------------- */
 
+#define TAILOR_DENORMALS_AUTO 0
+#define TAILOR_DENORMALS_KEEP 1
+#define TAILOR_DENORMALS_FLUSH 2
+
 typedef struct tailor_compile_options {
   uint64_t struct_size;
   /* CPU targets; the best supported one is chosen at load. "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with
@@ -459,6 +463,11 @@ typedef struct tailor_compile_options {
    * one CPU target (by default there are several), and naming the line where the text is wrong. */
   const char* cost_profile;
   uint64_t cost_profile_size; /* in bytes */
+  /* TAILOR_DENORMALS_*: whether CPUs flush denormal numbers to zero, results and operands of all types but f16, in all
+   * kernels and custom operators of a run. An instruction on a denormal takes some 150 cycles on Intel CPUs. Auto, the
+   * default: runs flush if a constant of at least 16 elements has denormal ones, as weights of unused channels do after
+   * weight decay; tailor_executable_describe says which constant. */
+  int64_t denormals;
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {

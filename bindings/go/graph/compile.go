@@ -21,8 +21,8 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
                               int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
                               int64_t allow_tf32, uint64_t memory_limit, int64_t isolated, int64_t optimize,
                               const char* const* without, size_t without_count, const char* cost_profile,
-                              size_t cost_profile_size, int32_t progress, uintptr_t compilation,
-                              tailor_executable** executable) {
+                              size_t cost_profile_size, int64_t denormals, int32_t progress,
+                              uintptr_t compilation, tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
 	options.targets = targets;
@@ -44,6 +44,7 @@ static tailor_status* compile(const tailor_graph* graph, const tailor_runtime* r
 	options.without_count = without_count;
 	options.cost_profile = cost_profile;
 	options.cost_profile_size = cost_profile_size;
+	options.denormals = denormals;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
 	if (executable != NULL) return tailor_graph_compile(graph, runtime, &options, executable);
@@ -102,7 +103,22 @@ type CompileOptions struct {
 	// CostProfile is the text of the cost profile of the machine to compile for (tailor tune profile), by which matmuls
 	// keep and choose their tilings. Targets must name exactly one CPU target (docs/compiling.md).
 	CostProfile string
+	// Denormals: whether CPUs flush denormal numbers to zero.
+	Denormals Denormals
 }
+
+// Denormals says whether runs on CPUs flush denormal numbers to zero, operands and results. On Intel CPUs an instruction
+// on a denormal takes some 150 cycles.
+type Denormals int
+
+const (
+	// DenormalsAuto flushes if a constant of at least 16 elements has denormal ones; Describe says which.
+	DenormalsAuto Denormals = iota
+	// DenormalsKeep computes with denormals as IEEE 754 defines them.
+	DenormalsKeep
+	// DenormalsFlush takes denormals for zeros of their sign.
+	DenormalsFlush
+)
 
 // compilation is the state that the callbacks of one compilation share.
 type compilation struct {
@@ -188,8 +204,8 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 			C.uint64_t(given.Threads), (*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions),
 			C.uint64_t(given.MaxCodeBytes), donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal),
 			direct, allowTF32, C.uint64_t(given.MemoryLimit), isolated, optimize, without.first,
-			C.size_t(without.count), (*C.char)(unsafe.Pointer(first(profile))), C.size_t(len(profile)), withProgress,
-			C.uintptr_t(handle), executable)
+			C.size_t(without.count), (*C.char)(unsafe.Pointer(first(profile))), C.size_t(len(profile)),
+			C.int64_t(given.Denormals), withProgress, C.uintptr_t(handle), executable)
 		g.compiling = false
 		return check(status)
 	})

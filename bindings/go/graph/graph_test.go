@@ -314,6 +314,34 @@ func TestPassesMayBeLeftOut(t *testing.T) {
 	}
 }
 
+func TestDenormalsAreFlushedOrKept(t *testing.T) {
+	for denormals, flushed := range map[graph.Denormals]bool{
+		graph.DenormalsAuto: true, graph.DenormalsKeep: false, graph.DenormalsFlush: true,
+	} {
+		g := newGraph(t, "scale")
+		weights := make([]float32, 16)
+		for i := range weights {
+			weights[i] = 1e-40
+		}
+		g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil), graph.Int(16)).Mul(graph.Constant(g, "w", weights, 16)))
+		e, err := g.Compile(&graph.CompileOptions{Denormals: denormals})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := e.Describe()
+		if err != nil || strings.Contains(said, `"flush_denormals": true`) != flushed {
+			t.Errorf("denormals %v: %v (%v)", denormals, said, err)
+		}
+		e.Close()
+	}
+	g := newGraph(t, "exp")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Exp())
+	if _, err := g.Compile(&graph.CompileOptions{Denormals: 3}); err == nil ||
+		!strings.Contains(err.Error(), "options.denormals is 3, not 0, 1 or 2") {
+		t.Errorf("denormals 3: %v", err)
+	}
+}
+
 func TestMatmulsAreCompiledForACostProfile(t *testing.T) {
 	g := newGraph(t, "exp")
 	g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Exp())

@@ -159,7 +159,7 @@ class CompileOptions(Options):
                 ("direct_convolutions", c_int32), ("allow_tf32", c_int64),
                 ("memory_limit", c_uint64), ("isolated", c_int64), ("worker", c_char_p),
                 ("optimize", c_int64), ("without", POINTER(c_char_p)), ("without_count", c_size_t),
-                ("cost_profile", c_char_p), ("cost_profile_size", c_uint64)]
+                ("cost_profile", c_char_p), ("cost_profile_size", c_uint64), ("denormals", c_int64)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)

@@ -236,8 +236,8 @@ class Graph(GraphOps, Layers, Building):
                 max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                 allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
                 isolated: bool = False, optimize: SupportsIndex = 1, without: Targets = (),
-                cost_profile: Optional[str] = None, runtime: Optional[Runtime] = None,
-                device: str = "cpu") -> Executable:
+                cost_profile: Optional[str] = None, denormals: str = "auto",
+                runtime: Optional[Runtime] = None, device: str = "cpu") -> Executable:
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
@@ -260,11 +260,13 @@ class Graph(GraphOps, Layers, Building):
         without: names of passes to leave out, to find what a result or a time is due to (docs/compiling.md).
         cost_profile: text of the cost profile of the machine to compile for (`tailor tune profile`), by which matmuls
             keep and choose their tilings. Needs exactly one CPU target (docs/compiling.md).
+        denormals: "keep", or "flush": on CPUs, denormal operands and results are zeros, as denormals take some 150 cycles
+            each on Intel CPUs; "auto" flushes if a constant of at least 16 elements has some (docs/ops.md).
         device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
-                             without, cost_profile, device) as options:
+                             without, cost_profile, denormals, device) as options:
             handle = _handles.Handle()
             options.check(self._awaited.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
@@ -275,13 +277,13 @@ class Graph(GraphOps, Layers, Building):
                          max_code_bytes: Optional[SupportsIndex] = None, donated: Targets = (), offer_products: bool = False,
                          allow_tf32: bool = False, direct_convolutions: bool = False, memory_limit: SupportsIndex = 0,
                          isolated: bool = False, optimize: SupportsIndex = 1, without: Targets = (),
-                         cost_profile: Optional[str] = None) -> bytes:
+                         cost_profile: Optional[str] = None, denormals: str = "auto") -> bytes:
         """Compiles without loading, for other machines too: the artifact's bytes."""
         taken: list[bytes] = []
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, optimize,
-                             without, cost_profile, "cpu") as options:
+                             without, cost_profile, denormals, "cpu") as options:
             options.check(self._awaited.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
         return taken[0]
 
@@ -328,6 +330,9 @@ def _names(given: Targets, what: str) -> ctypes.Array[c_char_p]:
     return (c_char_p * len(texts))(*(text.encode() for text in texts))
 
 
+_DENORMALS = ("auto", "keep", "flush")
+
+
 class _CompileOptions:
     """The C options of one compilation; an exception in `progress` cancels it and is raised at the end."""
 
@@ -335,9 +340,11 @@ class _CompileOptions:
                  secret_key: Optional[bytes], max_versions: Optional[SupportsIndex],
                  max_code_bytes: Optional[SupportsIndex], donated: Targets, offer_products: bool, allow_tf32: bool,
                  direct_convolutions: bool, memory_limit: SupportsIndex, isolated: bool, optimize: SupportsIndex,
-                 without: Targets, cost_profile: Optional[str], device: str) -> None:
+                 without: Targets, cost_profile: Optional[str], denormals: str, device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
+        if denormals not in _DENORMALS:
+            raise ValueError(f"denormals is {denormals!r}, not one of {', '.join(_DENORMALS)}")
         names, inputs, passes = _names(targets, "target"), _names(donated, "donated input"), _names(without, "pass")
         profile, profile_size = (None, 0) if cost_profile is None else _convert.utf8(cost_profile)
         self._raised: Optional[BaseException] = None
@@ -348,7 +355,7 @@ class _CompileOptions:
                                          1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(inputs),
                                          *_convert.device(device), offer_products,
                                          direct_convolutions, allow_tf32, memory_limit, bool(isolated), None, optimize,
-                                         passes, len(passes), profile, profile_size)
+                                         passes, len(passes), profile, profile_size, _DENORMALS.index(denormals))
 
     def _call(self, user: Any, phase: bytes, done: float) -> int:
         if _handles.ended() or _interrupts.pending():

@@ -85,13 +85,18 @@ class RowWindowEmitter : private WindowTaskEmitter {
     residue_ = EmitResidueElements();
     Value* rows =
         b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
-    Value* columns =
-        b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
+    const auto read = [&](Value* results) {  // columns that windows of so many results read
+      return b_.CreateAdd(Times(b_.CreateSub(results, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
+    };
+    Value* columns = read(columns_.count);
+    // The idle lanes of the last vector read zeros: what was on the stack, as denormals, would make their arithmetic slow.
+    Value* whole = b_.CreateAnd(b_.CreateAdd(columns_.count, I64(lanes_ - 1)), I64(-lanes_));
+    Value* staged = read(whole);
     for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
     const int64_t step = lanes_ * x_.stride;
     Value* next = I64(0);
     for (int count = kStagedSideBySide; count > 0; count /= 2) {
-      Value* end = b_.CreateSub(columns, I64((count - 1) * step));
+      Value* end = b_.CreateSub(staged, I64((count - 1) * step));
       next = EmitLoop(b_, next, end, count * step, "staging.lanes",
                       [&](Value* column) { EmitStagingColumn(rows, column, columns, count); });
     }

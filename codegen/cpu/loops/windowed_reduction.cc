@@ -64,28 +64,41 @@ class WindowFinder {
     return std::any_of(sides.begin(), sides.end(), has_axis) ? -1 : last.ref;
   }
 
-  // Finds the sides in the indices of the one load that has them.
+  // The sides that an index is computed from: itself, or, where it halves or broadcasts an element's number, those
+  // numbers.
+  void AddSidesOf(ExprId index, std::vector<WindowSide>& sides) {
+    if (const std::optional<WindowSide> side = SideOf(index)) {
+      if (std::find(sides.begin(), sides.end(), *side) == sides.end()) sides.push_back(*side);
+      return;
+    }
+    const std::vector<ExprId> args = plan_.exprs[index].args;  // coefficient queries append expressions
+    for (ExprId arg : args) AddSidesOf(arg, sides);
+  }
+
+  // Finds the sides in the indices of loads: the same ones in each load that has some.
   bool FindSides() {
     for (ExprId id : ReachableExprs(plan_)) {
-      const Expr load = plan_.exprs[id];  // coefficient queries append expressions
+      const Expr load = plan_.exprs[id];
       if (load.kind != ExprKind::kLoad || plan_.buffers[load.ref].kind == BufferKind::kLocal) continue;
       std::vector<WindowSide> sides;
-      bool last = false;
+      size_t before_last = 0;
       for (ExprId index : load.args) {
-        const std::optional<WindowSide> side = SideOf(index);
-        last = side.has_value();
-        if (!side) continue;
-        const auto shares_axis = [&](const WindowSide& other) {
-          return other.result == side->result || other.window == side->window;
-        };
-        if (std::any_of(sides.begin(), sides.end(), shares_axis)) return false;
-        sides.push_back(*side);
+        before_last = sides.size();
+        AddSidesOf(index, sides);
       }
       if (sides.empty()) continue;
-      if (!found_.sides.empty()) return false;
-      found_.contiguous = last ? sides.back().result : ChannelAxisOf(load, sides);
-      if (found_.contiguous < 0) return false;
-      found_.sides = std::move(sides);
+      const int contiguous = sides.size() > before_last ? sides.back().result : ChannelAxisOf(load, sides);
+      if (contiguous < 0) return false;
+      if (found_.sides.empty()) {
+        found_.contiguous = contiguous;
+        found_.sides = std::move(sides);
+      } else if (contiguous != found_.contiguous || sides != found_.sides) {
+        return false;
+      }
+    }
+    for (size_t i = 1; i < found_.sides.size(); ++i) {
+      if (found_.sides[i].result == found_.sides[0].result || found_.sides[i].window == found_.sides[0].window)
+        return false;
     }
     const auto is_loop = [&](int axis) { return plan_.axes[axis].dim_size != DimSize{.constant = 1}; };
     const auto loops = std::count_if(plan_.stages[0].axes.begin(), plan_.stages[0].axes.end(), is_loop);

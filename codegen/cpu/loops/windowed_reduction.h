@@ -19,6 +19,7 @@ struct WindowSide {
   // The axis that numbers the image's elements where the other axis is 0: the one with coefficient 1.
   int position() const { return dilation == 1 ? window : result; }
   int origin() const { return dilation == 1 ? result : window; }
+  friend bool operator==(const WindowSide&, const WindowSide&) = default;
 };
 
 struct WindowedReduction {

@@ -43,6 +43,13 @@ struct CustomOptions {
   bool impure = false;     // calls have effects or results that differ within a run: never merged, never dropped
 };
 
+// Whether CPUs flush denormal numbers to zero. automatic: if a constant has some (tailor_compile_options.denormals).
+enum class Denormals : std::int64_t {
+  automatic = TAILOR_DENORMALS_AUTO,
+  keep = TAILOR_DENORMALS_KEEP,
+  flush = TAILOR_DENORMALS_FLUSH
+};
+
 struct CompileOptions {
   const Runtime* runtime = nullptr;  // loads the result; null: a default one
   // "x86-64-v2", "x86-64-v3", "x86-64-v4", each optionally with more features, "host", "cuda"; none: the three levels.
@@ -64,6 +71,7 @@ struct CompileOptions {
   std::int64_t optimize = 1;                               // 0: compiles faster, runs take longer (docs/compiling.md)
   std::vector<std::string> without;                        // passes to leave out (docs/compiling.md)
   std::string cost_profile;  // text of the cost profile of the machine to compile for (docs/compiling.md); "": built in
+  Denormals denormals = Denormals::automatic;
 };
 
 // A tensor graph over symbolic shapes. Its values and dims keep it alive, so that all may end in any order. Move-only.
@@ -378,6 +386,7 @@ class Graph : public GraphOps {
     c.without_count = without.size();
     c.cost_profile = options.cost_profile.empty() ? nullptr : options.cost_profile.data();
     c.cost_profile_size = options.cost_profile.size();
+    c.denormals = static_cast<std::int64_t>(options.denormals);
     const detail::GraphPointer held = graph_;  // the callback may end this object
     Result<void> done = detail::check(function(held->raw(), &c));
     progress.caught.rethrow();

@@ -18,6 +18,9 @@ pub const TAILOR_DIM_MOD: i32 = 5;
 pub const TAILOR_DIM_MIN: i32 = 6;
 pub const TAILOR_DIM_MAX: i32 = 7;
 pub const TAILOR_DIM_BCAST: i32 = 8;
+pub const TAILOR_DENORMALS_AUTO: i32 = 0;
+pub const TAILOR_DENORMALS_KEEP: i32 = 1;
+pub const TAILOR_DENORMALS_FLUSH: i32 = 2;
 
 pub type tailor_value = u64;
 pub type tailor_dim = u64;
@@ -197,6 +200,7 @@ pub struct tailor_compile_options {
     pub without_count: usize,
     pub cost_profile: *const c_char,
     pub cost_profile_size: u64,
+    pub denormals: i64,
 }
 
 impl Default for tailor_compile_options {

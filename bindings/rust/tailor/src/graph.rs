@@ -26,7 +26,7 @@ mod ops;
 mod value;
 
 pub use builders::Spatial;
-pub use compile::{CompileOptions, Progress};
+pub use compile::{CompileOptions, Denormals, Progress};
 pub use custom::{CustomOptions, CustomResult};
 pub use dim::{Dim, DimSize, Symbol};
 pub use loops::{Activation, Recurrence, Unique};

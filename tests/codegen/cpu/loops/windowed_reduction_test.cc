@@ -6,6 +6,7 @@
 #include "codegen/cpu/emit_cpu.h"
 #include "codegen/lower/lower_graph.h"
 #include "graph/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace tailor::cpu {
@@ -156,6 +157,29 @@ TEST(WindowedReduction, NeedsSeveralChannelsThatAreLast) {
   };
   EXPECT_FALSE(has_windows(4));
   EXPECT_TRUE(has_windows(5));
+}
+
+// A depthwise convolution of a sum of images, of which one is enlarged by nearest neighbours and one may broadcast.
+TEST(WindowedReduction, OfASumOfImages) {
+  const auto graph = ParseGraph(
+      "graph @g(%x: f32[N, C, H, W], %small: f32[N, C, S, T], %k: f32[C, 1, 1, 3, 3]) {\n  %z = constant 0 : f32[]\n"
+      "  %r = reshape %small {shape = [N, C, S, 1, T, 1]}\n  %b = broadcast %r {shape = [N, C, S, 2, T, 2]}\n"
+      "  %u = reshape %b {shape = [N, C, 2*S, 2*T]}\n  %s = add %x, %u\n"
+      "  %p = pad %s, %z {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}\n  %w = window %p {axes = [2, 3], sizes = [3, 3]}\n"
+      "  %m = mul %w, %k\n  %y = reduce_sum %m {axes = [4, 5]}\n  return %y\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto lowered = lower::LowerGraph(*graph, {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  for (const KernelPlan& plan : lowered->kernels) {  // where sizes may broadcast, and where they are equal
+    const auto found = FindWindowedReduction(plan);
+    ASSERT_TRUE(found) << plan.Text();
+    EXPECT_EQ(
+        found->sides,
+        (std::vector<WindowSide>({{.result = 2, .window = 4, .size = 3}, {.result = 3, .window = 5, .size = 3}})));
+    EXPECT_EQ(found->contiguous, 3);
+    EXPECT_THAT(plan.ExprText(found->image), testing::HasSubstr(" / 2)"));
+    EXPECT_TRUE(ScheduleOnCpu(plan, {}).windows);
+  }
 }
 
 TEST(WindowedReduction, ReducesWindowsAlone) { EXPECT_EQ(Found(Pool("sizes = [3, 3]", "[1, 4, 5]")), "none"); }

@@ -63,6 +63,21 @@ pub struct CompileOptions<'a> {
     /// The text of the cost profile of the machine to compile for (`tailor tune profile`), by which matmuls keep and
     /// choose their tilings. `targets` must name exactly one CPU target (docs/compiling.md).
     pub cost_profile: Option<&'a str>,
+    /// Whether CPUs flush denormal numbers to zero.
+    pub denormals: Denormals,
+}
+
+/// Whether runs on CPUs flush denormal numbers to zero, operands and results. On Intel CPUs an instruction on a denormal
+/// takes some 150 cycles.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Denormals {
+    /// Flushes if a constant of at least 16 elements has denormal ones; `describe` says which.
+    #[default]
+    Auto,
+    /// Denormals are kept, as IEEE 754 defines them.
+    Keep,
+    /// Denormals are zeros of their sign.
+    Flush,
 }
 
 impl fmt::Debug for CompileOptions<'_> {
@@ -134,6 +149,7 @@ impl Graph {
             without_count: without.len(),
             cost_profile: options.cost_profile.map_or(ptr::null(), |_| profile.as_ptr() as *const c_char),
             cost_profile_size: profile.len() as u64,
+            denormals: options.denormals as i64,
             ..Default::default()
         };
         let result = self.call(|graph| function(graph, &given));

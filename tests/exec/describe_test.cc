@@ -29,7 +29,7 @@ TEST(Describe, WritesTheWholeProgram) {
       R"j("dropped": ["d0 >= 2 (more than 1 version)"], "code": 1, "code_bytes": 64}]}], )j"
       R"("provenance": {"tailor_version": "0.1.0", "llvm_version": "none", "graph_name": "sample", )"
       R"("graph_hash": "000000000000002a", "options": "targets=x86-64"}, )"
-      R"("artifact_bytes": 1000, "constant_bytes": 16, "constants_hash": "0f2a"})");
+      R"("artifact_bytes": 1000, "constant_bytes": 16, "constants_hash": "0f2a", "flush_denormals": false})");
 }
 
 TEST(Describe, NamesEveryLayout) {

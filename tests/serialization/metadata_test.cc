@@ -46,6 +46,7 @@ TEST(Metadata, KeepsEveryField) {
   Program read;
   program.inputs[1].donated = true;
   program.outputs[1].memory_of = 1;
+  program.flush_denormals = true;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
   ASSERT_EQ(read.symbols.size(), 2u);
   EXPECT_EQ(read.symbols[0].likely, std::vector<int64_t>{16});
@@ -97,6 +98,7 @@ TEST(Metadata, KeepsEveryField) {
   ASSERT_EQ(read.visits.size(), 2u);
   EXPECT_EQ(read.visits[1].pass, "fuse stitch");
   EXPECT_EQ(read.visits[1].visits, 7u);
+  EXPECT_TRUE(read.flush_denormals);
 }
 
 TEST(Metadata, KeepsWhatIsForADevice) {

@@ -348,7 +348,7 @@ Elements ElementsInside(const Graph& graph, Value x, const DimExpr& sizes, const
   if (!dim_size || !low || !high || *low < 0 || *high < 0 || std::max({*dim_size, *low, *high}) > kMost) return all;
   const int64_t stride = windows.strides.empty() ? 1 : windows.strides[side];
   const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
-  if (dilation > kMost) return all;
+  if (stride < 1 || dilation < 1 || dilation > kMost) return all;             // refused where windows are appended
   const int64_t span = *low + *dim_size + *high - (size - 1) * dilation - 1;  // from the first result to the end
   if (*dim_size < 1 || span < 0) return all;
   Elements inside = all;

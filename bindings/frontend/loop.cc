@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "bindings/frontend/error.h"
@@ -19,6 +20,9 @@ class DimClasses {
   explicit DimClasses(const std::vector<Tensor>& states) {
     for (const Tensor& state : states) classes_.emplace_back(static_cast<size_t>(state.rank()), kFixed);
   }
+
+  // All dims of state `i`, now of that rank, are fixed.
+  void Restart(size_t i, int rank) { classes_[i].assign(static_cast<size_t>(rank), kFixed); }
 
   // The shape of state `i`: fixed(dim) for the dims of `shape` that are fixed, `symbols` for the others by class; new
   // symbols are added.
@@ -115,7 +119,10 @@ struct Body {
   static void CheckAlike(const std::string& name, const Tensor& before, const Tensor& after) {
     const bool one = before.dtype() == after.dtype() && before.narrow() == after.narrow() && IsOneElement(before) &&
                      IsOneElement(after);
-    if (one || IsAlike(before, after)) return;
+    if (!one && !IsAlike(before, after)) Refuse(name, before, after);
+  }
+
+  [[noreturn]] static void Refuse(const std::string& name, const Tensor& before, const Tensor& after) {
     const auto text = [](const Tensor& x) {
       return std::string(NameOf(x.dtype())) + " of rank " + std::to_string(x.rank());
     };
@@ -337,12 +344,17 @@ LoopResults AppendLoop(const Loop& given) {
   Loop loop = given;
   DimClasses classes(loop.states);
   auto body = std::make_unique<Body>(loop, classes);
-  while (!body->begin.empty()) {
-    for (const auto& [i, state] : body->begin) loop.states[i] = state;
-    classes = DimClasses(loop.states);
-    body = std::make_unique<Body>(loop, classes);
-  }
-  while (classes.Refine(loop.states, body->states, body->step.states)) {
+  std::set<size_t> changed;  // states that begin as something else
+  while (true) {
+    if (!body->begin.empty()) {
+      for (const auto& [i, state] : body->begin) {
+        if (!changed.insert(i).second) Body::Refuse(loop.names[1 + i], body->states[i], body->step.states[i]);
+        loop.states[i] = state;
+        classes.Restart(i, state.rank());
+      }
+    } else if (!classes.Refine(loop.states, body->states, body->step.states)) {
+      break;
+    }
     body = std::make_unique<Body>(loop, classes);
   }
   return Appender(loop, classes, *body).Append(loop.states.size());

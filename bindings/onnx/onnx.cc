@@ -1,6 +1,7 @@
 // The C functions of tailor/onnx.h.
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -129,25 +130,34 @@ tailor_graph* Import(const MappedFile& file, const tailor_onnx_options& given,
                      const std::optional<std::string>& directory) {
   const ImportOptions options = OptionsOf(given);
   const ModelProto proto = ParseModel(file.bytes);
-  Attempt first(proto, options, TensorData(file, directory), OpenSqueezes::kRefuse);
-  try {
-    first.Import();
-  } catch (const frontend::Error&) {
-    if (!first.refused_squeeze()) throw;
-    std::vector<std::unique_ptr<Attempt>> fitting;
-    for (const OpenSqueezes way : {OpenSqueezes::kKeep, OpenSqueezes::kDrop}) {
-      auto attempt = std::make_unique<Attempt>(proto, options, TensorData(file, directory), way);
-      try {
-        attempt->Import();
-      } catch (const frontend::Error&) {
-        continue;
-      }
-      if (attempt->has_stated_ranks()) fitting.push_back(std::move(attempt));
+  const auto attempt = [&](OpenSqueezes way) {
+    return std::make_unique<Attempt>(proto, options, TensorData(file, directory), way);
+  };
+  std::exception_ptr refused;
+  {
+    const std::unique_ptr<Attempt> first = attempt(OpenSqueezes::kRefuse);
+    try {
+      first->Import();
+      return first->Release();
+    } catch (const frontend::Error&) {
+      if (!first->refused_squeeze()) throw;
+      refused = std::current_exception();
     }
-    if (fitting.size() != 1) throw;
-    return fitting.front()->Release();
   }
-  return first.Release();
+  std::unique_ptr<Attempt> fitting;
+  for (const OpenSqueezes way : {OpenSqueezes::kKeep, OpenSqueezes::kDrop}) {
+    std::unique_ptr<Attempt> one = attempt(way);
+    try {
+      one->Import();
+    } catch (const frontend::Error&) {
+      continue;
+    }
+    if (!one->has_stated_ranks()) continue;
+    if (fitting != nullptr) std::rethrow_exception(refused);
+    fitting = std::move(one);
+  }
+  if (fitting == nullptr) std::rethrow_exception(refused);
+  return fitting->Release();
 }
 
 // Imports the model that `file` gives, and reports inputs that would avoid a failure. `directory`: of external data.

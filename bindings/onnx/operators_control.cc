@@ -142,28 +142,73 @@ bool HasOnly(const GraphProto& graph, std::string_view op_type) {
                      [&](const NodeProto& node) { return is_one(node) || node.op_type == "Constant"; });
 }
 
-// The branch for exporters' form of "drop the dim if it is 1": a Squeeze where the condition on dims holds, else the
-// tensor as it is. Ranks differ, so one of them has to be assumed: the Squeeze. Runs of other sizes fail.
-std::optional<bool> AssumedSqueeze(const Node& node, const GraphProto& then_branch, const GraphProto& else_branch) {
-  const bool squeezes = HasOnly(then_branch, "Squeeze") && HasOnly(else_branch, "Identity");
-  if (!squeezes && !(HasOnly(then_branch, "Identity") && HasOnly(else_branch, "Squeeze"))) return std::nullopt;
+// Names of the symbols of a dim, all of which dims of inputs give; empty if data gives one.
+std::string SizesOfInputs(const Node& node, const Dim& dim) {
+  std::set<std::string> names;
+  for (const Dim& symbol : node.dims().Symbols(dim)) {
+    if (node.builder().OriginOf(symbol)) return "";
+    names.insert(node.dims().Text(symbol));
+  }
+  return Joined(names);
+}
+
+// Whether `shape` of a region, as the graph around it knows it, is `whole` without one dim.
+bool LacksDim(Region& region, const frontend::Shape& shape, const frontend::Shape& whole, int axis) {
+  frontend::Shape rest = whole;
+  rest.erase(rest.begin() + axis);
+  return rest.size() == shape.size() && std::equal(shape.begin(), shape.end(), rest.begin(),
+                                                   [&](const Dim& a, const Dim& b) { return region.Outer(a) == b; });
+}
+
+// What an If returns in one of its branches.
+struct BranchResult {
+  const GraphProto& branch;
+  Region& region;
+  const Tensor& tensor;
+};
+
+// Whether to take the branch that squeezes, in exporters' form of "drop the dim if it is 1": a Squeeze where the
+// condition says that the dim is 1, else the tensor as it is. Ranks differ, so one of them has to be assumed; runs
+// check it. Not in loops: the sizes of states would have to be right before and after every iteration.
+bool AssumesSqueeze(const Node& node, const BranchResult& squeezed, const BranchResult& kept, bool when) {
   const Tensor& condition = node[0];
-  if (condition.elements() == nullptr || condition.elements()->size() != 1) return std::nullopt;
+  if (!HasOnly(squeezed.branch, "Squeeze") || !HasOnly(kept.branch, "Identity")) return false;
+  if (node.importer().nesting().loops > 0 || condition.elements() == nullptr) return false;
   const Element& element = condition.elements()->front();
-  const frontend::DimRange range = element.is_dim() ? node.dims().Range(element.dim) : frontend::DimRange{};
-  if (!element.is_dim() || range.min < 0 || range.max > 1) return std::nullopt;
-  const Dim holds = squeezes ? element.dim : node.dims().Sub(1, element.dim);
-  node.dims().AssumeAtLeast(holds, 1, node.Label() + " drops a dim of size 1; dims= with its range decides otherwise");
-  return squeezes;
+  if (!element.is_dim()) return false;
+  Dims& dims = node.dims();
+  const Dim holds = when ? element.dim : dims.Sub(1, element.dim);
+  frontend::Shape whole;
+  for (const Dim& dim : kept.tensor.shape()) {
+    const std::optional<Dim> outer = kept.region.Outer(dim);
+    if (!outer) return false;
+    whole.push_back(*outer);
+  }
+  for (int axis = 0; axis < static_cast<int>(whole.size()); ++axis) {
+    const Dim& dim = whole[axis];
+    const std::string sizes = SizesOfInputs(node, dim);
+    if (sizes.empty() || dims.Equal(dim, 1) != holds) continue;
+    if (!LacksDim(squeezed.region, squeezed.tensor.shape(), whole, axis)) continue;
+    const std::string what = node.Label() + " drops dim " + std::to_string(axis) +
+                             " of the tensor, which has to be 1; to keep it, load with dims= that give " + sizes +
+                             " a range without 1";
+    dims.AssumeAtLeast(dim, 1, what);
+    dims.AssumeAtLeast(dims.Sub(1, dim), 0, what);
+    dims.AssumeEqual(dim, 1);
+    return true;
+  }
+  return false;
+}
+
+Tensors ImportBranch(const Node& node, const GraphProto& branch) {
+  Scope scope(&node.scope());
+  return node.importer().ImportSubgraph(branch, node.opsets(), scope, node.depth() + 1);
 }
 
 Tensors If(const Node& node) {
   const GraphProto &then_branch = node.Graph("then_branch"), &else_branch = node.Graph("else_branch");
-  std::optional<bool> decided = Decided(node, node[0]);
-  if (!decided) decided = AssumedSqueeze(node, then_branch, else_branch);
-  if (decided) {
-    Scope scope(&node.scope());
-    return node.importer().ImportSubgraph(*decided ? then_branch : else_branch, node.opsets(), scope, node.depth() + 1);
+  if (const std::optional<bool> decided = Decided(node, node[0])) {
+    return ImportBranch(node, *decided ? then_branch : else_branch);
   }
   const Place place = PlaceOf(node);
   const Nesting nesting = Inside(place, RegionKind::kBranch);
@@ -178,10 +223,15 @@ Tensors If(const Node& node) {
       frontend::Unsupported("its branches return sequences, and data decides");
     }
     if (ones[i].rank() == others[i].rank()) continue;
-    if (!frontend::IsOneElement(ones[i]) || !frontend::IsOneElement(others[i]))
+    if (!frontend::IsOneElement(ones[i]) || !frontend::IsOneElement(others[i])) {
+      const BranchResult one{then_branch, then_region, ones[i]}, other{else_branch, else_region, others[i]};
+      if (AssumesSqueeze(node, one, other, true)) return ImportBranch(node, then_branch);
+      if (AssumesSqueeze(node, other, one, false)) return ImportBranch(node, else_branch);
       FailForRanks(node, ones[i].rank(), others[i].rank());
+    }
     Tensor& lower = ones[i].rank() < others[i].rank() ? ones[i] : others[i];
-    lower = frontend::Reshape(lower, frontend::Shape(std::max(ones[i].rank(), others[i].rank()), 1));
+    lower =
+        frontend::Reshape(lower, frontend::Shape(std::max(ones[i].rank(), others[i].rank()), 1)).With(lower.narrow());
   }
   return AppendIf(node.ScalarOf(node[0]), then_region, ones, else_region, others);
 }

@@ -141,29 +141,40 @@ std::vector<int64_t> AxesOf(const Node& node) {
                         " a fixed size or a range without 1, or give the node axes");
 }
 
+// Drops or keeps a dim for which only runs know whether it is 1, as the attempt at importing the model says; runs check
+// it. Not in loops (operators_control.cc), nor where data gives the size.
+bool IsDropped(const Node& node, const Tensor& x, int axis) {
+  ModelImport& model = node.importer().model();
+  Dims& dims = node.dims();
+  const Dim& dim = x.dim(axis);
+  const std::vector<Dim> symbols = dims.Symbols(dim);
+  const bool sizes_inputs =
+      std::all_of(symbols.begin(), symbols.end(), [&](const Dim& s) { return node.importer().SizesInputs(s); });
+  if (!sizes_inputs || node.importer().nesting().loops > 0) FailForOne(node, x, axis);
+  if (model.open_squeezes == OpenSqueezes::kRefuse) {
+    model.refused_squeeze = true;
+    FailForOne(node, x, axis);
+  }
+  const bool drops = model.open_squeezes == OpenSqueezes::kDrop;
+  const std::string what = node.Label() + (drops ? " drops dim " : " keeps dim ") + std::to_string(axis) + " of \"" +
+                           std::string(node.proto().inputs.at(0)) + "\", which " + (drops ? "has to" : "must not") +
+                           " be 1, by the ranks that the model states for its outputs";
+  if (!drops) {
+    dims.AssumeAtLeast(dim, 2, what);
+    return false;
+  }
+  dims.AssumeAtLeast(dim, 1, what);
+  dims.AssumeAtLeast(dims.Sub(1, dim), 0, what);
+  dims.AssumeEqual(dim, 1);
+  return true;
+}
+
 // The dims that a Squeeze without axes drops: those of size 1.
 std::set<int64_t> AxesOfOnes(const Node& node, const Tensor& x) {
-  ModelImport& model = node.importer().model();
   std::set<int64_t> ones;
   for (int i = 0; i < x.rank(); ++i) {
-    std::optional<bool> one = node.dims().IsEqual(x.dim(i), 1);
-    if (!one && model.open_squeezes == OpenSqueezes::kRefuse) {
-      model.refused_squeeze = true;
-      FailForOne(node, x, i);
-    }
-    if (!one) {
-      one = model.open_squeezes == OpenSqueezes::kDrop;
-      const std::string what =
-          node.Label() + " " + (*one ? "drops" : "keeps") + " dim " + std::to_string(i) +
-          ", by the ranks that the model states for its outputs; dims= with its range decides otherwise";
-      if (*one) {
-        node.dims().AssumeAtLeast(node.dims().Sub(1, x.dim(i)), 0, what);
-        node.dims().AssumeEqual(x.dim(i), 1);
-      } else {
-        node.dims().AssumeAtLeast(x.dim(i), 2, what);
-      }
-    }
-    if (*one) ones.insert(i);
+    const std::optional<bool> one = node.dims().IsEqual(x.dim(i), 1);
+    if (one ? *one : IsDropped(node, x, i)) ones.insert(i);
   }
   return ones;
 }

@@ -185,7 +185,7 @@ struct Program {
   Provenance provenance;
   std::vector<std::string> facts;  // for `explain`: one line each
   std::vector<PassVisits> visits;  // in the order of first runs; sums over all graphs and regions
-  bool flush_denormals = false;    // CPU kernels: denormal operands and results are zeros of their sign
+  bool flush_denormals = false;    // CPU kernels: arithmetic takes denormals for zeros of their sign
   std::string display_name;        // of a loaded program, in log messages: its file, or its graph; not stored
 };
 

@@ -66,11 +66,11 @@ Value* Log(const LaneMath& m, Value* x) {
   Value* is_zero = b.CreateFCmpOEQ(x, m.K(0.0), "log.is_zero");
   Value* minus_infinity = llvm::ConstantFP::getInfinity(m.type(), true);
   Value* special = b.CreateSelect(is_negative, m.NaN(), x, "log.nan_or_inf");
-  special = b.CreateSelect(is_zero, minus_infinity, special, "log.special");
   Value* before_infinity = b.CreateSub(m.Bits(m.Infinity(), "log.inf"), m.KBits(1), "log.before_inf");
   Value* rank = b.CreateSub(m.Bits(x, "log.x_bits"), m.KBits(1), "log.rank");
   Value* is_finite = b.CreateICmpULT(rank, before_infinity, "log.is_finite");
-  return b.CreateSelect(is_finite, finite, special, "log");
+  Value* result = b.CreateSelect(is_finite, finite, special, "log.of_nonzero");
+  return b.CreateSelect(is_zero, minus_infinity, result, "log");  // last: runs may take denormals for zero
 }
 
 }  // namespace tailor::math

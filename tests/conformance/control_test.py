@@ -117,10 +117,37 @@ class BranchTest(OperatorTest):
         proto = model([*self.squeezing("y", 4)], [("x", FLOAT, ["batch", 3, "n"])], [("y", FLOAT)],
                       [("single", ints(1))])
         executable = self.run_both(proto, [{"x": floats(b, 3, n)} for b in (1, 2) for n in (4, 7)])
-        with self.assertRaisesRegex(tailor.Error, 'If node "narrow".*drops a dim of size 1'):
+        with self.assertRaisesRegex(tailor.Error, 'If node "narrow" drops dim 1 of the tensor.*dims= that give n a range'):
             executable.run(floats(2, 3, 8))
         several = tailor.onnx.load(proto, dims={"n": tailor.symbol("n", min=8, max=100)}).compile("host")
         self.assertEqual(several.run(floats(2, 3, 17))[0].shape, (2, 4, 3))
+
+    def test_a_squeeze_is_assumed_only_where_ranks_differ_by_it(self):
+        def chosen(condition, squeezed):
+            one = body([node("Squeeze", [squeezed, "first"], ["s"])], [], [("s", FLOAT)], [("first", ints(0))])
+            return [node("Shape", ["x"], ["sizes"], start=condition, end=condition + 1),
+                    node("Equal", ["sizes", "size"], ["c"]),
+                    node("If", ["c"], ["y"], "pick", then_branch=one,
+                         else_branch=body([node("Identity", ["x"], ["q"])], [], [("q", FLOAT)]))]
+        # Of another tensor: the ranks are equal.
+        self.run_both(model(chosen(0, "w"), [("x", FLOAT, ["n"]), ("w", FLOAT, [1, "n"])], [("y", FLOAT)],
+                            [("size", ints(4))]), [{"x": floats(n), "w": floats(1, n)} for n in (4, 5)])
+        # By another dim's size, or another size than 1.
+        for condition, size in ((1, 1), (0, 5)):
+            with self.assertRaisesRegex(tailor.onnx.Unsupported, 'If node "pick".*rank of what the branches return'):
+                tailor.onnx.load(model(chosen(condition, "x"), [("x", FLOAT, ["a", "b", 3])], [("y", FLOAT)],
+                                       [("size", ints(size))]))
+
+    def test_a_squeeze_in_a_loop_is_not_assumed(self):
+        """Runs without an iteration would fail, too."""
+        loop = looped([node("Identity", ["going"], ["on"]), node("Neg", ["s"], ["s_out"]), *self.squeezing("r", 4)],
+                      [("s", FLOAT, [])], [("r", FLOAT)])
+        proto = model([node("Loop", ["n", "", "zero"], ["y", "rows"], body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["batch", 3, "m"])], [("y", FLOAT), ("rows", FLOAT)],
+                      [("zero", numpy.float32(0)), ("single", ints(1))])
+        with self.assertRaisesRegex(tailor.onnx.Unsupported, 'If node "narrow".*dims= that give m a fixed size'):
+            tailor.onnx.load(proto)
+        tailor.onnx.load(proto, dims={"m": tailor.symbol("m", min=4, max=7)})
 
     def test_a_branch_checks_its_own_sizes(self):
         """Each rate's branch squeezes other sizes: only those of the branch that runs are checked."""
@@ -292,6 +319,26 @@ class LoopTest(OperatorTest):
                       [("zero", numpy.float32(0)), ("one", numpy.ones(1, numpy.float32))])
         executable = self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(3)} for n in (1, 4)])
         self.assertEqual(executable.run(numpy.asarray(0), floats(3))[0].shape, (1,))
+
+    def test_states_of_one_element_beside_states_that_grow(self):
+        """Their rank follows from sizes that the body is found to change only later."""
+        flat = body([node("ReduceMax", ["s"], ["m0"], keepdims=0)], [], [("m0", FLOAT)])
+        kept = body([node("ReduceMax", ["s"], ["m1"], keepdims=1)], [], [("m1", FLOAT)])
+        for reads in (True, False):
+            loop = looped([node("Identity", ["going"], ["on"]), node("Concat", ["s", "one"], ["s_out"], axis=0),
+                           node("Size", ["s"], ["size"]), node("Equal", ["size", "single"], ["c"]),
+                           node("If", ["c"], ["m"], then_branch=flat, else_branch=kept),
+                           *([node("Add", ["m", "u"], ["u_out"])] if reads else [node("Neg", ["m"], ["u_out"])])],
+                          [("s", FLOAT, ["k"]), ("u", FLOAT, [])],
+                          initializers=[("one", numpy.ones(1, numpy.float32)), ("single", numpy.asarray(1))])
+            proto = model([node("Loop", ["n", "", "x", "zero"], ["y", "u"], body=loop)],
+                          [("n", INT64, []), ("x", FLOAT, [1])], [("y", FLOAT), ("u", FLOAT)],
+                          [("zero", numpy.float32(0))])
+            executable = tailor.onnx.load(proto).compile("host")
+            for n in (1, 2, 5):
+                y, u = executable.run(numpy.asarray(n), numpy.full(1, 2, numpy.float32))
+                self.assertEqual((y.shape, u.shape), ((n + 1,), (1,)))
+                numpy.testing.assert_array_equal(u, [2 * n if reads else -2])
 
     def test_states_that_the_body_does_not_read_may_be_anything_before(self):
         """Paddle's exports begin with placeholders of rank 0 and of another type."""

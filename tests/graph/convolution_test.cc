@@ -376,8 +376,8 @@ void ExpectKept(const Row& row, int64_t dim_size, int64_t kept, bool finite = tr
     if (!y.ok()) return y.status();
     return std::vector<Value>{*y};
   };
-  const std::string where = absl::StrCat(dim_size, " by ", row.kernel, ", stride ", row.stride, ", padding ", row.low,
-                                         " and ", row.high);
+  const std::string where =
+      absl::StrCat(dim_size, " by ", row.kernel, ", stride ", row.stride, ", padding ", row.low, " and ", row.high);
   const Graph graph = BuiltGraph(absl::StrCat("%x: f32[2, 6, ", dim_size, "], %b: f32[4]"), build);
   int64_t least = row.kernel;
   for (const Node& node : graph.nodes()) {
@@ -529,6 +529,10 @@ TEST(Convolution, Errors) {
             "conv: strides has 1 entries, but there are 2 spatial dims");
   EXPECT_EQ(Built(xw, [](Graph& g) { return Conv(g, kWeights, kWeights, {}, {}, 0); }),
             "conv: groups is 0, needs at least 1");
+  const auto strided = [](Graph& g) {
+    return Conv(g, kX, Weights(g, {4, 3, 3}), {}, {.strides = {0}, .low = {1}, .high = {1}}, 1);
+  };
+  EXPECT_EQ(Built("%x: f32[N, 3, 3]", strided), "window: attribute \"strides\" has 0, needs at least 1");
   EXPECT_EQ(Built(xw,
                   [](Graph& g) {
                     return MaxPool(g, Value{9, 0}, {2}, {});

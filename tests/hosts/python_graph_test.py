@@ -317,6 +317,13 @@ class CompileTest(unittest.TestCase):
                     wanted[abs(wanted) < np.finfo(np.float32).tiny] = 0
                 for threads in (1, 3):
                     np.testing.assert_array_equal(executable.session(threads=threads).run(rows)[0], wanted)
+        log = tailor.Graph("log")
+        log.output("y", log.input("x", "f32", ["N"]).log())
+        got, = log.compile("host", denormals="flush").run(np.float32([1e-40, 1e-45, 1.2e-38, 0, -1e-40]))
+        np.testing.assert_array_equal(np.isneginf(got), [True, True, False, True, True])
+        for wrong in (None, 1, True, b"auto", ["auto"], np.array(["auto"])):
+            with self.assertRaises(ValueError):
+                log.compile("host", denormals=wrong)
         with self.assertRaisesRegex(ValueError, "denormals is 'never', not one of auto, keep, flush"):
             graph.compile("host", denormals="never")
 

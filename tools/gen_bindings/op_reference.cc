@@ -21,7 +21,7 @@ they give NaN, whatever the size of the windows and whether weights are constant
 Scalar semantics, everywhere: integers wrap; x / 0 is 0 and the least integer / -1 is itself, nothing traps; max and
 min propagate NaN; float to integer truncates and saturates, NaN gives 0; comparisons are IEEE. f16 and bf16
 accumulate in f32. Matmuls in bf16 may take subnormal numbers for zero, as the CPU instructions for them do.
-Subnormal (denormal) operands and results are zeros in programs that flush them, as those do whose weights have some
+In programs that flush subnormal (denormal) numbers, as those do whose weights have some, arithmetic takes them for zeros
 ([compiling](compiling.md#denormal-numbers)).
 
 Largest error of one op, in units in the last place, subnormal results included (f16 and bf16: 0.51):

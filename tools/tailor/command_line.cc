@@ -230,9 +230,7 @@ void AddCompile(CLI::App* app, Execute* run) {
                    "on CPUs, keep denormal numbers or flush them to zero (default: auto, which flushes if the weights "
                    "have some)")
       ->type_name("auto|keep|flush")
-      ->transform(Quiet(CLI::Transformer(std::map<std::string, int64_t>{
-          {"auto", TAILOR_DENORMALS_AUTO}, {"keep", TAILOR_DENORMALS_KEEP}, {"flush", TAILOR_DENORMALS_FLUSH}})))
-      ->check(Quiet(CLI::Range(TAILOR_DENORMALS_AUTO, TAILOR_DENORMALS_FLUSH)));
+      ->check(Quiet(CLI::IsMember({"auto", "keep", "flush"})));
   AddList(command, "--without", &arguments->without, "PASS",
           "a pass to leave out, to find what a result or a time is due to (docs/compiling.md)");
   command

@@ -61,7 +61,7 @@ struct CompileArguments {
   bool isolated = false;
   int64_t optimize = 1;
   std::string cost_profile;  // file; empty: the built-in profiles
-  int64_t denormals = 0;     // TAILOR_DENORMALS_*
+  std::string denormals = "auto";
   std::string key;           // file of the secret key to sign with; empty: unsigned
   bool progress = false;
   bool json = false;

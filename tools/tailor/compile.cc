@@ -58,7 +58,9 @@ void SetOptions(const CompileArguments& arguments, tailor_compile_options* optio
   options->memory_limit = arguments.memory_limit;
   options->isolated = arguments.isolated;
   options->optimize = arguments.optimize;
-  options->denormals = arguments.denormals;
+  options->denormals = arguments.denormals == "keep"    ? TAILOR_DENORMALS_KEEP
+                       : arguments.denormals == "flush" ? TAILOR_DENORMALS_FLUSH
+                                                        : TAILOR_DENORMALS_AUTO;
 }
 
 // Returns the artifact's size in bytes. Its bytes are written from the library's memory: weights may be large.

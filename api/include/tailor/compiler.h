@@ -463,10 +463,11 @@ typedef struct tailor_compile_options {
    * one CPU target (by default there are several), and naming the line where the text is wrong. */
   const char* cost_profile;
   uint64_t cost_profile_size; /* in bytes */
-  /* TAILOR_DENORMALS_*: whether CPUs flush denormal numbers to zero, results and operands of all types but f16, in all
-   * kernels and custom operators of a run. An instruction on a denormal takes some 150 cycles on Intel CPUs. Auto, the
-   * default: runs flush if a constant of at least 16 elements has denormal ones, as weights of unused channels do after
-   * weight decay; tailor_executable_describe says which constant. */
+  /* TAILOR_DENORMALS_*: whether CPUs flush denormal numbers to zero, in all kernels and custom operators of a run:
+   * arithmetic takes denormal operands for zeros and gives zeros, in all types but f16. What only moves an element or
+   * changes its sign keeps it. An instruction on a denormal takes some 150 cycles on Intel CPUs. Auto, the default:
+   * runs flush if a constant of at least 16 elements has denormal ones, as weights of unused channels do after weight
+   * decay; tailor_executable_describe says which constant. */
   int64_t denormals;
 } tailor_compile_options;
 

@@ -343,7 +343,7 @@ class _CompileOptions:
                  without: Targets, cost_profile: Optional[str], denormals: str, device: str) -> None:
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
-        if denormals not in _DENORMALS:
+        if not isinstance(denormals, str) or denormals not in _DENORMALS:
             raise ValueError(f"denormals is {denormals!r}, not one of {', '.join(_DENORMALS)}")
         names, inputs, passes = _names(targets, "target"), _names(donated, "donated input"), _names(without, "pass")
         profile, profile_size = (None, 0) if cost_profile is None else _convert.utf8(cost_profile)

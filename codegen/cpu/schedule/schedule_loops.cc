@@ -1,5 +1,6 @@
 // Chooses lanes and tasks for loop and row kernels on a CPU.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -24,6 +25,14 @@ bool IsContiguousEitherWay(const AccessMap& map) {
   return map.kind() == AccessMap::Kind::kUnit || (map.kind() == AccessMap::Kind::kStrided && map.stride() == -1);
 }
 
+bool ReducesAlong(const KernelPlan& plan, int axis) {
+  return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
+    return std::any_of(stage.statements.begin(), stage.statements.end(), [&](const Statement& s) {
+      return std::find(s.reduce_axes.begin(), s.reduce_axes.end(), axis) != s.reduce_axes.end();
+    });
+  });
+}
+
 // Gain of lanes along `axis`, in rough cycles per vector. `cost`: cycles per vector of the plan without gathers.
 double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes, int64_t cost) {
   double gain = 0;
@@ -46,9 +55,10 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
   }
   const DimSize& dim_size = plan.axes[axis].dim_size;
   if (!dim_size.is_constant() || dim_size.constant >= lanes) return gain;
-  // Lanes stay idle: more vectors compute as many elements.
+  // Lanes stay idle: more vectors compute as many elements, and each is reduced by itself.
   const auto used = static_cast<double>(std::max<int64_t>(dim_size.constant, 1));
-  return gain - static_cast<double>(cost) * (lanes - used) / used;
+  gain -= static_cast<double>(cost) * (lanes - used) / used;
+  return ReducesAlong(plan, axis) ? gain - std::log2(lanes) * lanes / used : gain;  // a step halves the lanes
 }
 
 // Lanes along a scan are first combined among themselves; ordered updates cannot take lanes.

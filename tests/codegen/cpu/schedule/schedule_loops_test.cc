@@ -71,6 +71,20 @@ graph @g(%x: f32[1, 21, 320, 40], %i: i64[320], %j: i64[320], %u: f32[320], %v: 
   EXPECT_TRUE(absl::StrContains(text, "lane_axis 2")) << text;
 }
 
+// Pools of neighbours that do not overlap: lanes along the windows, not within one of fewer elements than lanes.
+TEST(ScheduleLoops, LanesOfPoolsRunAlongTheirResults) {
+  for (const int size : {2, 3, 4}) {
+    const std::string text = Schedules(absl::StrCat(R"(
+graph @pool(%x: f32[N, H, 257]) {
+  %w = window %x {axes = [2], sizes = [)",
+                                                    size, "], strides = [", size, R"(]}
+  %y = reduce_max %w {axes = [3]}
+  return %y
+})"));
+    EXPECT_TRUE(absl::StrContains(text, "lane_axis 1")) << text;
+  }
+}
+
 TEST(ScheduleLoops, RepeatedRowsAreLoadedAsRunsWhereTheyDoNotBeginAnew) {
   const std::string ir = Emitted(R"(
 graph @g(%x: f32[R, C]) {

@@ -9,6 +9,7 @@
 #include "bindings/frontend/loop.h"
 #include "bindings/frontend/region.h"
 #include "bindings/onnx/graph_importer.h"
+#include "bindings/onnx/loop_invariants.h"
 #include "bindings/onnx/node.h"
 
 namespace tailor::onnx {
@@ -299,12 +300,15 @@ void CheckLoopBody(const Node& node, const GraphProto& body, size_t count) {
 }
 
 // The states after the last iteration, and the rows of all.
-Tensors RunLoop(const Node& node, const GraphProto& body, const Tensors& initial) {
+Tensors RunLoop(const Node& node, const GraphProto& given, const Tensors& initial) {
   const Place place = PlaceOf(node);
   const Nesting nesting = Inside(place, RegionKind::kLoop);
-  const LoopStates states = StatesOf(body, initial.size());
+  const LoopStates states = StatesOf(given, initial.size());
+  Scope around(&node.scope()), kept;
+  for (size_t i : states.kept) kept.Set(given.inputs[2 + i].name, initial[i]);
+  const GraphProto body = WithoutInvariantMatmuls(node, given, kept, around);
   const std::vector<std::string_view> names = NamesReadBy({&body});
-  std::vector<NamedTensor> seen = Found(names, node.scope());
+  std::vector<NamedTensor> seen = Found(names, around);
   for (size_t i : states.kept) seen.push_back({std::string(body.inputs[2 + i].name), initial[i]});
   std::vector<std::string> labels = {std::string(body.inputs[0].name)};
   Tensors changed;

@@ -357,7 +357,7 @@ Resizing ResizingOf(const Node& node) {
   return resizing;
 }
 
-std::vector<int> AllAxes(const Tensor& x) {
+std::vector<int> EveryAxis(const Tensor& x) {
   std::vector<int> axes(x.shape().size());
   std::iota(axes.begin(), axes.end(), 0);
   return axes;
@@ -366,7 +366,7 @@ std::vector<int> AllAxes(const Tensor& x) {
 Tensors Resize(const Node& node) {
   const Tensor &x = node[0], &region = node[1], &scales = node[2], &sizes = node[3];
   const Resizing resizing = ResizingOf(node);
-  std::vector<int> axes = AllAxes(x);
+  std::vector<int> axes = EveryAxis(x);
   if (node.Has("axes")) {
     axes.clear();
     for (int64_t axis : node.Ints("axes")) axes.push_back(static_cast<int>(node.Axis(axis, x.rank())));
@@ -391,7 +391,7 @@ Tensors UpsampledBy(const Node& node, const std::vector<Tensor>& scales) {
   Resizing resizing = ResizingOf(node);
   resizing.coordinates = "asymmetric";
   resizing.rounding = "floor";
-  return {Apply(resizing, node[0], AxesByScale(node, AllAxes(node[0]), scales))};
+  return {Apply(resizing, node[0], AxesByScale(node, EveryAxis(node[0]), scales))};
 }
 
 // Resize-10 too.

@@ -320,6 +320,23 @@ class LoopTest(OperatorTest):
         executable = self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(3)} for n in (1, 4)])
         self.assertEqual(executable.run(numpy.asarray(0), floats(3))[0].shape, (1,))
 
+    def test_products_that_are_the_same_in_every_iteration_come_before_the_loop(self):
+        """As in decoders with attention: keys, a state that stays, are projected in the body."""
+        loop = body([node("Identity", ["going"], ["on"]), node("Constant", [], ["two"], value_float=2.0),
+                     node("Mul", ["keys", "two"], ["doubled"]), node("MatMul", ["doubled", "w"], ["projected"]),
+                     node("MatMul", ["x", "w"], ["direct"]), node("MatMul", ["s", "w"], ["changing"]),
+                     node("Add", ["projected", "changing"], ["t"]), node("Add", ["t", "bias"], ["s_out"]),
+                     node("Identity", ["keys"], ["keys_out"])],
+                    [("i", INT64, []), ("going", BOOL, []), ("s", FLOAT, ["a", 4]), ("keys", FLOAT, ["a", 4])],
+                    [("on", BOOL), ("s_out", FLOAT), ("keys_out", FLOAT), ("direct", FLOAT)],
+                    [("w", 0.25 * floats(4, 4)), ("bias", floats(4))])
+        proto = model([node("Neg", ["x"], ["k"]), node("Loop", ["n", "", "x", "k"], ["y", "z", "rows"], body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["a", 4])], [("y", FLOAT), ("z", FLOAT), ("rows", FLOAT)])
+        executable = self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a, 4)} for n in (1, 3) for a in (1, 5)])
+        numpy.testing.assert_array_equal(executable.run(numpy.asarray(0), floats(5, 4))[0], floats(5, 4))
+        before, _, inside = tailor.onnx.load(proto).text.partition(" while(")
+        self.assertEqual((before.count(" dot "), inside.count(" dot ")), (1, 2))  # rows are the body's
+
     def test_states_of_one_element_beside_states_that_grow(self):
         """Their rank follows from sizes that the body is found to change only later."""
         flat = body([node("ReduceMax", ["s"], ["m0"], keepdims=0)], [], [("m0", FLOAT)])

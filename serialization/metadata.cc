@@ -493,9 +493,9 @@ std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces
   const auto variants = Encode(b, program.variants, places.images);
   const auto facts = b.CreateVectorOfStrings(program.facts);
   const auto visits = Encode(b, program.visits);
-  fbs::FinishArtifactBuffer(b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks),
-                                                   constants, variants, provenance, facts, visits,
-                                                   program.flush_denormals));
+  fbs::FinishArtifactBuffer(
+      b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks), constants, variants,
+                             provenance, facts, visits, program.flush_denormals));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 

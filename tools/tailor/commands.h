@@ -62,7 +62,7 @@ struct CompileArguments {
   int64_t optimize = 1;
   std::string cost_profile;  // file; empty: the built-in profiles
   std::string denormals = "auto";
-  std::string key;           // file of the secret key to sign with; empty: unsigned
+  std::string key;  // file of the secret key to sign with; empty: unsigned
   bool progress = false;
   bool json = false;
 };

@@ -89,7 +89,8 @@ class RowWindowEmitter : private WindowTaskEmitter {
       return b_.CreateAdd(Times(b_.CreateSub(results, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
     };
     Value* columns = read(columns_.count);
-    // The idle lanes of the last vector read zeros: what was on the stack, as denormals, would make their arithmetic slow.
+    // The idle lanes of the last vector read zeros: what was on the stack, as denormals, would make their arithmetic
+    // slow.
     Value* whole = b_.CreateAnd(b_.CreateAdd(columns_.count, I64(lanes_ - 1)), I64(-lanes_));
     Value* staged = read(whole);
     for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));

@@ -342,13 +342,14 @@ Elements ElementsInside(const Graph& graph, Value x, const DimExpr& sizes, const
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t size = *sizes.constant();
   const Elements all{0, size};
-  if (windows.low.empty() || windows.high.empty() || size > kMost) return all;
+  if (size > kMost) return all;
   const auto dim_size = graph.type(x).shape[2 + side].constant();
   const auto low = windows.low[side].constant(), high = windows.high[side].constant();
   if (!dim_size || !low || !high || *low < 0 || *high < 0 || std::max({*dim_size, *low, *high}) > kMost) return all;
   const int64_t stride = windows.strides.empty() ? 1 : windows.strides[side];
   const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
-  if (stride < 1 || dilation < 1 || dilation > kMost) return all;             // refused where windows are appended
+  // Numbers below 1 are refused where windows are appended.
+  if (stride < 1 || dilation < 1 || dilation > kMost) return all;
   const int64_t span = *low + *dim_size + *high - (size - 1) * dilation - 1;  // from the first result to the end
   if (*dim_size < 1 || span < 0) return all;
   Elements inside = all;
@@ -363,77 +364,72 @@ Elements ElementsInside(const Graph& graph, Value x, const DimExpr& sizes, const
   return inside;
 }
 
-// Leaves out elements of constant finite weights that only meet padding, and so much padding.
-absl::Status LeaveOutPadding(Graph& graph, Value x, Value& weights, Windows& windows) {
-  if (graph.node(weights.node).op != OpKind::kConstant) return absl::OkStatus();
+// The elements [begin, end) of [M, C, K...] along each K, of constant weights.
+absl::StatusOr<Value> PartOfWeights(Graph& graph, Value weights, const std::vector<Elements>& kept,
+                                    const std::string& name) {
   const TensorType type = graph.type(weights);
-  Shape shape = type.shape;
-  std::vector<Elements> inside;
-  for (size_t side = 0; side + 2 < shape.size(); ++side) {
-    const Elements& along = inside.emplace_back(ElementsInside(graph, x, shape[2 + side], windows, side));
-    shape[2 + side] = along.end - along.begin;
-  }
-  if (shape == type.shape || !IsFiniteConstant(graph, weights)) return absl::OkStatus();
-  if (graph.constant_data(weights.node).declared_hash) return absl::OkStatus();
   const ConstantData whole = graph.constant_data(weights.node);
+  Shape shape = type.shape;
+  for (size_t side = 0; side < kept.size(); ++side) shape[2 + side] = kept[side].end - kept[side].begin;
   const size_t bytes = SizeOf(type.dtype), count = static_cast<size_t>(*ElementCount(shape).constant());
   const auto memory = std::make_shared<std::vector<std::byte>>(count * bytes);
   for (size_t i = 0; i < count; ++i) {
-    int64_t rest = static_cast<int64_t>(i), from = 0, stride = 1;
+    int64_t rest = static_cast<int64_t>(i), from = 0, distance = 1;
     for (size_t d = shape.size(); d-- > 0;) {
-      const int64_t along = rest % *shape[d].constant() + (d < 2 ? 0 : inside[d - 2].begin);
+      from += (rest % *shape[d].constant() + (d < 2 ? 0 : kept[d - 2].begin)) * distance;
       rest /= *shape[d].constant();
-      from += along * stride;
-      stride *= *type.shape[d].constant();
+      distance *= *type.shape[d].constant();
     }
     std::memcpy(memory->data() + i * bytes,
-                static_cast<const std::byte*>(whole.data) + from * static_cast<int64_t>(bytes), bytes);
+                static_cast<const std::byte*>(whole.data) + static_cast<size_t>(from) * bytes, bytes);
   }
-  std::string name = absl::StrCat(graph.node(weights.node).string("name"), ".inside");
-  for (size_t side = 0; side < inside.size(); ++side) {
-    absl::StrAppend(&name, "_", inside[side].begin, "_", inside[side].end, "_", *type.shape[2 + side].constant());
-  }
-  for (size_t side = 0; side < inside.size(); ++side) {
-    if (windows.low.empty() || windows.high.empty()) continue;
-    const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
-    windows.low[side] = windows.low[side] - inside[side].begin * dilation;
-    windows.high[side] = windows.high[side] - (*type.shape[2 + side].constant() - inside[side].end) * dilation;
-  }
-  TAILOR_ASSIGN_OR_RETURN(weights,
-                          graph.AddConstant(name, type.dtype, shape, {memory, memory->data(), count * bytes, {}}));
-  return absl::OkStatus();
+  return graph.AddConstant(name, type.dtype, shape, {memory, memory->data(), count * bytes, {}});
 }
 
-// The weights [M, C, 1...] of tap number `tap` of [M, C, K...].
-absl::StatusOr<Value> TapWeights(Graph& graph, Value weights, int64_t tap, int64_t taps) {
-  const TensorType type = graph.type(weights);
-  const ConstantData& whole = graph.constant_data(weights.node);
-  const size_t bytes = SizeOf(type.dtype), count = whole.size / bytes / static_cast<size_t>(taps);
-  const auto memory = std::make_shared<std::vector<std::byte>>(count * bytes);
-  const auto* from = static_cast<const std::byte*>(whole.data) + static_cast<size_t>(tap) * bytes;
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(memory->data() + i * bytes, from + i * static_cast<size_t>(taps) * bytes, bytes);
+// Leaves out elements of constant finite weights that only meet padding, and so much padding.
+absl::Status LeaveOutPadding(Graph& graph, Value x, Value& weights, Windows& windows) {
+  const Node& node = graph.node(weights.node);
+  if (node.op != OpKind::kConstant || windows.low.empty() || windows.high.empty()) return absl::OkStatus();
+  const Shape kernel = graph.type(weights).shape;
+  std::string name = absl::StrCat(node.string("name"), ".inside");
+  std::vector<Elements> inside;
+  bool all = true;
+  for (size_t side = 0; side + 2 < kernel.size(); ++side) {
+    const Elements& along = inside.emplace_back(ElementsInside(graph, x, kernel[2 + side], windows, side));
+    const int64_t size = *kernel[2 + side].constant();
+    all = all && along.end - along.begin == size;
+    absl::StrAppend(&name, "_", along.begin, "_", along.end, "_", size);
   }
-  Shape shape(type.shape.size(), 1);
-  shape[0] = type.shape[0], shape[1] = type.shape[1];
-  return graph.AddConstant(absl::StrCat(graph.node(weights.node).string("name"), ".tap", tap), type.dtype, shape,
-                           {memory, memory->data(), count * bytes, {}});
+  if (all || !IsFiniteConstant(graph, weights) || graph.constant_data(weights.node).declared_hash) {
+    return absl::OkStatus();
+  }
+  for (size_t side = 0; side < inside.size(); ++side) {
+    const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[side];
+    windows.low[side] = windows.low[side] - inside[side].begin * dilation;
+    windows.high[side] = windows.high[side] - (*kernel[2 + side].constant() - inside[side].end) * dilation;
+  }
+  TAILOR_ASSIGN_OR_RETURN(weights, PartOfWeights(graph, weights, inside, name));
+  return absl::OkStatus();
 }
 
 // The sum over the taps of convolutions with 1-element windows, each computed inside x only.
 absl::StatusOr<Value> ConvByTaps(Formula& f, Graph& graph, Value x, Value weights, const Windows& windows,
                                  int64_t groups) {
+  const std::string name(graph.node(weights.node).string("name"));
   const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
   const size_t spatial = kernel.size() - 2;
   const int64_t taps = *ElementCount(Shape(kernel.begin() + 2, kernel.end())).constant();
   Value sum;
   for (int64_t tap = 0; tap < taps; ++tap) {
     InteriorRange inside;
+    std::vector<Elements> kept;
     int64_t inner = taps;
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t size = *kernel[2 + i].constant();
       inner /= size;
-      const int64_t offset = tap / inner % size * windows.dilations[i] - *windows.low[i].constant();
+      const int64_t element = tap / inner % size;
+      kept.push_back({element, element + 1});
+      const int64_t offset = element * windows.dilations[i] - *windows.low[i].constant();
       const DimExpr& dim_size = shape[2 + i];
       // Min(0, dim_size) is not known to be 0, and without that the shapes of taps would not be known to be equal.
       const DimExpr none = 0, outside = offset == 0 ? none : DimExpr::Min(std::abs(offset), dim_size);
@@ -442,7 +438,7 @@ absl::StatusOr<Value> ConvByTaps(Formula& f, Graph& graph, Value x, Value weight
       inside.counts.push_back(dim_size - outside);
       inside.after.push_back(offset > 0 ? outside : none);
     }
-    TAILOR_ASSIGN_OR_RETURN(const Value of_tap, TapWeights(graph, weights, tap, taps));
+    TAILOR_ASSIGN_OR_RETURN(const Value of_tap, PartOfWeights(graph, weights, kept, absl::StrCat(name, ".tap", tap)));
     const Value part = PaddedPointwiseConv(f, graph, x, of_tap, {}, inside, groups);
     sum = tap == 0 ? part : f.Apply(OpKind::kAdd, {sum, part});
   }
@@ -475,18 +471,19 @@ Value ConvOfOneChannel(Formula& f, const Graph& graph, Value x, Value weights, V
 
 }  // namespace
 
-absl::StatusOr<Value> Conv(Graph& graph, Value x, Value given, Value bias, const Windows& around, int64_t groups) {
-  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "conv", "weights", given));
-  const size_t rank = graph.type(given).shape.size();
+absl::StatusOr<Value> Conv(Graph& graph, Value x, Value all_weights, Value bias, const Windows& all_windows,
+                           int64_t groups) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "conv", "weights", all_weights));
+  const size_t rank = graph.type(all_weights).shape.size();
   if (rank < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("conv: operand \"weights\" (", graph.NameOf(given), ") has rank ", rank, ", needs at least 2"));
+    return absl::InvalidArgumentError(absl::StrCat("conv: operand \"weights\" (", graph.NameOf(all_weights),
+                                                   ") has rank ", rank, ", needs at least 2"));
   }
   if (groups < 1) return absl::InvalidArgumentError(absl::StrCat("conv: groups is ", groups, ", needs at least 1"));
-  const Shape& whole = graph.type(given).shape;
-  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, Shape(whole.begin() + 2, whole.end()), around));
-  Value weights = given;
-  Windows windows = around;
+  const Shape& whole = graph.type(all_weights).shape;
+  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, Shape(whole.begin() + 2, whole.end()), all_windows));
+  Value weights = all_weights;
+  Windows windows = all_windows;
   TAILOR_RETURN_IF_ERROR(LeaveOutPadding(graph, x, weights, windows));
   const Shape kernel = graph.type(weights).shape, sizes(kernel.begin() + 2, kernel.end());
 

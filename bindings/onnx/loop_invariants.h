@@ -1,5 +1,4 @@
-// Matrix products in a loop's body that are the same in every iteration, as in decoders with attention, whose keys are
-// projected in the body.
+// Loop-invariant matmuls: decoders with attention often project their keys in the loop's body.
 #ifndef TAILOR_BINDINGS_ONNX_LOOP_INVARIANTS_H_
 #define TAILOR_BINDINGS_ONNX_LOOP_INVARIANTS_H_
 
@@ -9,9 +8,9 @@
 
 namespace tailor::onnx {
 
-// Computes these products before the loop, and puts them into `scope`. Returns the body without their nodes. `kept`:
-// the states that the body returns unchanged, by its names for them. `node`: the loop. The products are also computed,
-// and their shapes checked, in runs where the loop has no iteration.
+// Computes the loop-invariant MatMul and Gemm nodes of `body` before the loop `node`, and puts their results into
+// `scope`. Returns the body without them. `kept`: the states that the body returns unchanged, by its names for them.
+// Runs without an iteration compute them, too, and check their shapes.
 GraphProto WithoutInvariantMatmuls(const Node& node, const GraphProto& body, const Scope& kept, Scope& scope);
 
 }  // namespace tailor::onnx

@@ -1,6 +1,6 @@
 // Whether a program's runs flush denormal numbers to zero.
 //
-// On Intel CPUs an instruction with a denormal operand or result takes some 150 cycles. Weight decay leaves denormals
+// On Intel CPUs an instruction with a denormal operand or result takes about 120 cycles. Weight decay leaves denormals
 // in the weights of unused channels, whose activations then are denormal too: a model of few such channels can take
 // several times as long.
 #ifndef TAILOR_CODEGEN_DRIVER_DENORMALS_H_

@@ -107,8 +107,8 @@ type CompileOptions struct {
 	Denormals Denormals
 }
 
-// Denormals says whether runs on CPUs flush denormal numbers to zero, operands and results. On Intel CPUs an instruction
-// on a denormal takes some 150 cycles.
+// Denormals says whether arithmetic in runs on CPUs flushes denormal numbers to zero. On Intel CPUs an instruction on a
+// denormal takes about 120 cycles.
 type Denormals int
 
 const (

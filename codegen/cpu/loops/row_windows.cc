@@ -85,14 +85,14 @@ class RowWindowEmitter : private WindowTaskEmitter {
     residue_ = EmitResidueElements();
     Value* rows =
         b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
-    const auto read = [&](Value* results) {  // columns that windows of so many results read
+    const auto columns_of = [&](Value* results) {  // read by the windows of so many results
       return b_.CreateAdd(Times(b_.CreateSub(results, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
     };
-    Value* columns = read(columns_.count);
-    // The idle lanes of the last vector read zeros: what was on the stack, as denormals, would make their arithmetic
-    // slow.
+    Value* columns = columns_of(columns_.count);
+    // Idle lanes of the last vector read columns behind those. They are filled with zeros: what the stack held before
+    // may be denormals, on which arithmetic is slow.
     Value* whole = b_.CreateAnd(b_.CreateAdd(columns_.count, I64(lanes_ - 1)), I64(-lanes_));
-    Value* staged = read(whole);
+    Value* staged = columns_of(whole);
     for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
     const int64_t step = lanes_ * x_.stride;
     Value* next = I64(0);

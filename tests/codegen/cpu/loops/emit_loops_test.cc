@@ -1,6 +1,7 @@
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
 
+#include <immintrin.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -375,6 +376,41 @@ TEST_P(EmitLoopsTest, BroadcastHasAVersionForEachCase) {
       for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], x[(source_rows == 1 ? 0 : i) * columns + j]);
     }
   }
+}
+
+// Fills the stack below with denormals.
+__attribute__((noinline)) void LeaveDenormalsOnTheStack() {
+  volatile float below[1 << 16];
+  for (volatile float& element : below) element = 1e-40f;
+}
+
+// Results narrower than a vector leave lanes idle, whose operands must not be what the stack held before.
+TEST_P(EmitLoopsTest, IdleLanesOfWindowsReadNoDenormals) {
+  BUILD_OR_SKIP(ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 3 parallel, a3: 13 tile, a4: 13 tile]
+  in b0: f32[d0, 3, 3]
+  in b1: f32[d0, 13, 13]
+  out b2: f32[d0, 3, 3]
+  local b3: f32[]
+  stage over [a3, a4]
+    e0 = (a1 + a3)
+    e1 = (a2 + a4)
+    e2 = and(and(and((5 < e0), (e0 < 9)), (5 < e1)), (e1 < 9))
+    b3[] = reduce add in f32 mul(select(e2, b0[a0, (e0 - 6), (e1 - 6)] if e2, 0f00000000), b1[a0, a3, a4])
+  stage over []
+    b2[a0, a1, a2] = b3[]
+)"));
+  EXPECT_TRUE(schedule_.windows);
+  const std::vector<float> x = Random(9), k = Random(169);
+  std::vector<float> y(9);
+  LeaveDenormalsOnTheStack();
+  constexpr unsigned kDenormalOperand = 2;
+  _mm_setcsr(_mm_getcsr() & ~kDenormalOperand);
+  Run({Slot(x.data()), Slot(k.data()), Slot(y.data()), 1}, {1});
+  EXPECT_EQ(_mm_getcsr() & kDenormalOperand, 0u);
+  float middle = 0;  // the window around (1, 1) is the image
+  for (int i = 0; i < 9; ++i) middle += x[i] * k[(5 + i / 3) * 13 + 5 + i % 3];
+  EXPECT_NEAR(y[4], middle, 1e-4);
 }
 
 TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {

@@ -67,8 +67,8 @@ pub struct CompileOptions<'a> {
     pub denormals: Denormals,
 }
 
-/// Whether runs on CPUs flush denormal numbers to zero, operands and results. On Intel CPUs an instruction on a denormal
-/// takes some 150 cycles.
+/// Whether arithmetic in runs on CPUs flushes denormal numbers to zero. On Intel CPUs an instruction on a denormal takes
+/// about 120 cycles.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Denormals {
     /// Flushes if a constant of at least 16 elements has denormal ones; `describe` says which.

@@ -156,9 +156,10 @@ bool IsDropped(const Node& node, const Tensor& x, int axis) {
     FailForOne(node, x, axis);
   }
   const bool drops = model.open_squeezes == OpenSqueezes::kDrop;
-  const std::string what = node.Label() + (drops ? " drops dim " : " keeps dim ") + std::to_string(axis) + " of \"" +
-                           std::string(node.proto().inputs.at(0)) + "\", which " + (drops ? "has to" : "must not") +
-                           " be 1, by the ranks that the model states for its outputs";
+  const std::string what =
+      node.Label() + (drops ? " drops dim " : " keeps dim ") + std::to_string(axis) + " of \"" +
+      std::string(node.proto().inputs.at(0)) + "\", which " + (drops ? "has to" : "must not") +
+      " be 1, by the ranks that the model states for its outputs; for other sizes, load with dims= that give its range";
   if (!drops) {
     dims.AssumeAtLeast(dim, 2, what);
     return false;

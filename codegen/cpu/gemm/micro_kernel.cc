@@ -48,6 +48,19 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
   return ConvertsPairs(kernel, target) || WidensBytes(kernel, target);
 }
 
+// Sums of a tile, in registers.
+int SumsOf(const MicroKernel& kernel) { return kernel.rows * kernel.panels * (kernel.columns / kernel.lanes); }
+
+// Steps of K in an iteration of the main loop; a block of several shares one update of the addresses. Dispatch limits a
+// thread whose core runs another one beside it: to half of 6 instructions per cycle on Zen 3. A step of 6 x 16 sums is
+// 12 multiply-adds and 8 loads, and had 13 other instructions. Larger tiles have few beside their multiply-adds, and of
+// more rows the addresses do not fit the registers.
+int StepsPerBlock(const MicroKernel& kernel) {
+  constexpr int kMostSums = 12, kMostRows = 7, kSteps = 4;
+  const bool blocks = kernel.word_steps() == 1 && SumsOf(kernel) <= kMostSums && kernel.rows <= kMostRows;
+  return blocks ? kSteps : 1;
+}
+
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
 void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
@@ -78,71 +91,121 @@ class MicroKernelEmitter {
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
-  // entry -> (resume) -> loop header <-> body; header -> exit, which stores the sums. A last word that is not whole
-  // adds one block on the way to exit, or an exit from the middle of the body.
+  // entry -> (resume) -> loop of blocks of steps -> loop of steps -> exit, which stores the sums. A last word that is
+  // not whole adds one block on the way to exit, or an exit from the middle of a step.
   void Emit() {
     llvm::BasicBlock* entry = Block("entry");
     llvm::BasicBlock* resume = Block("resume");
-    llvm::BasicBlock* header = Block("header");
-    llvm::BasicBlock* body = Block("body");
+    llvm::BasicBlock* blocks = BlockSteps() > 1 ? Block("blocks") : nullptr;
+    llvm::BasicBlock* steps = Block("steps");
     exit_ = Block("exit");
 
     b_.SetInsertPoint(entry);
     EmitAddresses();
-    const bool at_once = InWords() && !ConvertsPairs(kernel_, target_);
     if (InWords()) last_k_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "last.k");
-    if (InWords()) whole_words_ = b_.CreateSub(Arg(kDepth), b_.getInt64(kernel_.word_steps() - 1), "whole.words");
-    llvm::Value* first_offset = LoadsOffsetsAhead() ? TableEntry(kDepthStride, b_.getInt64(0)) : nullptr;
-    b_.CreateCondBr(Arg(kResume), resume, header);
+    State start{.k = b_.getInt64(0), .sums = Sums(TileSize(), llvm::Constant::getNullValue(vector_))};
+    if (LoadsOffsetsAhead()) start.offset = TableEntry(kDepthStride, start.k);
+    llvm::Value* whole_blocks = b_.CreateSub(Arg(kDepth), b_.getInt64(BlockSteps() - 1), "whole.blocks");
+    llvm::Value* whole_words = b_.CreateSub(Arg(kDepth), b_.getInt64(kernel_.word_steps() - 1), "whole.words");
+    b_.CreateCondBr(Arg(kResume), resume, blocks != nullptr ? blocks : steps);
+    Edges edges = {{entry, start}};
 
     b_.SetInsertPoint(resume);
-    const Sums resumed = LoadTile();
-    b_.CreateBr(header);
+    start.sums = LoadTile();
+    b_.CreateBr(blocks != nullptr ? blocks : steps);
+    edges.emplace_back(resume, start);
 
-    b_.SetInsertPoint(header);
-    llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 3, "k");
-    k->addIncoming(b_.getInt64(0), entry);
-    k->addIncoming(b_.getInt64(0), resume);
-    llvm::PHINode* offset = nullptr;
-    if (LoadsOffsetsAhead()) {
-      depth_offset_ = offset = b_.CreatePHI(b_.getInt64Ty(), 3, "offset");
-      offset->addIncoming(first_offset, entry);
-      offset->addIncoming(first_offset, resume);
+    if (blocks != nullptr) {
+      const State state = EmitLoop(blocks, edges, whole_blocks, steps, BlockSteps(), [&](State at) {
+        for (int step = 0; step < BlockSteps(); ++step) {
+          if (step > 0) OrderReads();
+          at = EmitSingleStep(at);
+        }
+        return at;
+      });
+      edges = {{blocks, state}};
     }
-    std::vector<llvm::PHINode*> phis;
-    for (llvm::Value* value : resumed) {
-      phis.push_back(b_.CreatePHI(vector_, 3, "sum"));
-      phis.back()->addIncoming(llvm::Constant::getNullValue(vector_), entry);
-      phis.back()->addIncoming(value, resume);
-    }
-    const Sums sums(phis.begin(), phis.end());
+
+    const bool at_once = InWords() && !ConvertsPairs(kernel_, target_);
     llvm::BasicBlock* rest = at_once && !kernel_.whole_words ? Block("rest") : exit_;
-    if (rest == exit_) exits_.push_back({header, sums});
-    b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_words_ : Arg(kDepth), "more"), body, rest);
-
-    b_.SetInsertPoint(body);
-    const int step = kernel_.word_steps();
-    const Sums next = !InWords() ? EmitStep(sums, Factors(k)) : at_once ? EmitWord(k, sums) : EmitHalves(k, sums);
-    if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k);
-    llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
-    k->addIncoming(next_k, b_.GetInsertBlock());
-    if (offset != nullptr) offset->addIncoming(TableEntry(kDepthStride, next_k), b_.GetInsertBlock());
-    for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
-    b_.CreateBr(header);
-
-    if (rest != exit_) EmitLastWord(rest, k, sums);
+    const State state = EmitLoop(steps, edges, at_once ? whole_words : Arg(kDepth), rest, kernel_.word_steps(),
+                                 [&](const State& at) { return InWords() ? EmitWordAt(at) : EmitSingleStep(at); });
+    if (rest == exit_) {
+      exits_.push_back({steps, state.sums});
+    } else {
+      EmitLastWord(rest, state.k, state.sums);
+    }
     EmitExit();
   }
 
  private:
   using Sums = std::vector<llvm::Value*>;
 
+  // What a step begins with.
+  struct State {
+    llvm::Value* k;
+    llvm::Value* offset = nullptr;  // of k, if LoadsOffsetsAhead()
+    Sums sums;
+  };
+  using Edges = std::vector<std::pair<llvm::BasicBlock*, State>>;
+
+  // Emits a loop with `header`, which `edges` enter: while k < end, body(state) is the state after the next `steps`
+  // steps. Returns the state with which the loop leaves for `next`.
+  State EmitLoop(llvm::BasicBlock* header, const Edges& edges, llvm::Value* end, llvm::BasicBlock* next, int steps,
+                 llvm::function_ref<State(const State&)> body) {
+    b_.SetInsertPoint(header);
+    std::vector<llvm::PHINode*> phis;
+    const auto phi = [&](llvm::Value* State::*part, const char* name) {
+      phis.push_back(b_.CreatePHI(b_.getInt64Ty(), 3, name));
+      for (const auto& [from, state] : edges) phis.back()->addIncoming(state.*part, from);
+      return phis.back();
+    };
+    State state{.k = phi(&State::k, "k")};
+    if (LoadsOffsetsAhead()) state.offset = phi(&State::offset, "offset");
+    for (int i = 0; i < TileSize(); ++i) {
+      llvm::PHINode* sum = b_.CreatePHI(vector_, 3, "sum");
+      for (const auto& [from, arriving] : edges) sum->addIncoming(arriving.sums[i], from);
+      state.sums.push_back(sum);
+    }
+    llvm::BasicBlock* inside = Block("body");
+    b_.CreateCondBr(b_.CreateICmpSLT(state.k, end, "more"), inside, next);
+
+    b_.SetInsertPoint(inside);
+    const bool fetches = kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_);
+    if (fetches && BlockSteps() > 1 && steps == BlockSteps()) EmitFetchAhead(state.k, steps);
+    const State after = body(state);
+    if (fetches && BlockSteps() == 1) EmitFetchAhead(state.k, steps);
+    llvm::BasicBlock* last = b_.GetInsertBlock();
+    phis[0]->addIncoming(after.k, last);
+    if (state.offset != nullptr) phis[1]->addIncoming(after.offset, last);
+    for (int i = 0; i < TileSize(); ++i) llvm::cast<llvm::PHINode>(state.sums[i])->addIncoming(after.sums[i], last);
+    b_.CreateBr(header);
+    return state;
+  }
+
+  llvm::Value* After(llvm::Value* k, int steps) { return b_.CreateAdd(k, b_.getInt64(steps), "k.next", true, true); }
+
+  State EmitSingleStep(const State& at) {
+    depth_offset_ = at.offset;
+    State after{.sums = EmitStep(at.sums, Factors(at.k))};
+    after.k = After(at.k, 1);
+    if (at.offset != nullptr) after.offset = TableEntry(kDepthStride, after.k);
+    return after;
+  }
+
+  State EmitWordAt(const State& at) {
+    State after{.sums = ConvertsPairs(kernel_, target_) ? EmitHalves(at.k, at.sums) : EmitWord(at.k, at.sums)};
+    after.k = After(at.k, kernel_.word_steps());
+    return after;
+  }
+
   llvm::BasicBlock* Block(const char* name) {
     return llvm::BasicBlock::Create(function_->getContext(), name, function_);
   }
   llvm::Value* Arg(Argument argument) { return function_->getArg(argument); }
   llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
-  int TileSize() const { return kernel_.rows * kernel_.panels * pieces_; }
+  int TileSize() const { return SumsOf(kernel_); }
+  int BlockSteps() const { return StepsPerBlock(kernel_); }
 
   // Address of sum number `i`.
   llvm::Value* TileAddress(int i) {
@@ -397,6 +460,7 @@ class MicroKernelEmitter {
   }
 
   void EmitExit() {
+    exit_->moveAfter(&function_->back());
     b_.SetInsertPoint(exit_);
     Sums sums;
     for (int i = 0; i < TileSize(); ++i) {
@@ -409,20 +473,35 @@ class MicroKernelEmitter {
   }
 
   // In separate blocks: a prefetch within a step would pin the step's loads, and the sums would spill.
-  void EmitFetchAhead(llvm::Value* k) {
+  void EmitFetchAhead(llvm::Value* k, int steps) {
     constexpr int kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
     llvm::BasicBlock* fetched = Block("fetched");
+    llvm::Value* bytes = b_.CreateMul(Arg(kAheadStep), b_.getInt64(steps), "ahead.bytes");
     llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset");
     llvm::Value* in_line = b_.CreateAnd(offset, b_.getInt64(kLineBytes - 1));
-    b_.CreateCondBr(b_.CreateICmpULT(in_line, Arg(kAheadStep), "next.line"), fetch, fetched);
+    b_.CreateCondBr(b_.CreateICmpULT(in_line, bytes, "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
+    EmitFetches(offset);
+    if (steps > 1) {
+      llvm::BasicBlock* more = Block("fetch.more");
+      b_.CreateCondBr(b_.CreateICmpUGT(bytes, b_.getInt64(kLineBytes), "lines"), more, fetched);
+      b_.SetInsertPoint(more);
+      for (int step = 1; step < steps; ++step) {
+        offset = b_.CreateAdd(offset, Arg(kAheadStep), "ahead.offset");
+        EmitFetches(offset);
+      }
+    }
+    b_.CreateBr(fetched);
+    b_.SetInsertPoint(fetched);
+  }
+
+  // A line of each stream.
+  void EmitFetches(llvm::Value* offset) {
     for (int stream = 0; stream < kernel_.panels; ++stream) {
       EmitPrefetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
       offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
-    b_.CreateBr(fetched);
-    b_.SetInsertPoint(fetched);
   }
 
   llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
@@ -461,7 +540,6 @@ class MicroKernelEmitter {
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
   llvm::Value* depth_offset_ = nullptr;  // of the current step, if loaded ahead
   llvm::Value* last_k_ = nullptr;
-  llvm::Value* whole_words_ = nullptr;  // words that begin below this k are whole
   llvm::BasicBlock* exit_ = nullptr;
   std::vector<std::pair<llvm::BasicBlock*, Sums>> exits_;  // at exit_, with the sums there
 };
@@ -509,7 +587,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel, module);
-  SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target), *function);
+  SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target) || StepsPerBlock(kernel) > 1, *function);
   const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride && !kernel.tables);
   if (kernel.row_step > 0) {
     EmitRowVectorKernel(kernel, target, function);

@@ -11,6 +11,7 @@
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -105,6 +106,7 @@ class MicroKernelEmitter {
     if (InWords()) last_k_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "last.k");
     State start{.k = b_.getInt64(0), .sums = Sums(TileSize(), llvm::Constant::getNullValue(vector_))};
     if (LoadsOffsetsAhead()) start.offset = TableEntry(kDepthStride, start.k);
+    for (int r = 0; AdvancesRows() && r < kernel_.rows; r += kRowsPerPointer) start.lhs.push_back(lhs_rows_[r]);
     llvm::Value* whole_blocks = b_.CreateSub(Arg(kDepth), b_.getInt64(BlockSteps() - 1), "whole.blocks");
     llvm::Value* whole_words = b_.CreateSub(Arg(kDepth), b_.getInt64(kernel_.word_steps() - 1), "whole.words");
     b_.CreateCondBr(Arg(kResume), resume, blocks != nullptr ? blocks : steps);
@@ -144,7 +146,8 @@ class MicroKernelEmitter {
   // What a step begins with.
   struct State {
     llvm::Value* k;
-    llvm::Value* offset = nullptr;  // of k, if LoadsOffsetsAhead()
+    llvm::Value* offset = nullptr;       // of k, if LoadsOffsetsAhead()
+    std::vector<llvm::Value*> lhs = {};  // at k, of every third row, if AdvancesRows()
     Sums sums;
   };
   using Edges = std::vector<std::pair<llvm::BasicBlock*, State>>;
@@ -162,6 +165,11 @@ class MicroKernelEmitter {
     };
     State state{.k = phi(&State::k, "k")};
     if (LoadsOffsetsAhead()) state.offset = phi(&State::offset, "offset");
+    for (size_t i = 0; i < edges[0].second.lhs.size(); ++i) {
+      llvm::PHINode* row = b_.CreatePHI(b_.getPtrTy(), 3, "rows.at");
+      for (const auto& [from, arriving] : edges) row->addIncoming(arriving.lhs[i], from);
+      state.lhs.push_back(row);
+    }
     for (int i = 0; i < TileSize(); ++i) {
       llvm::PHINode* sum = b_.CreatePHI(vector_, 3, "sum");
       for (const auto& [from, arriving] : edges) sum->addIncoming(arriving.sums[i], from);
@@ -178,7 +186,11 @@ class MicroKernelEmitter {
     llvm::BasicBlock* last = b_.GetInsertBlock();
     phis[0]->addIncoming(after.k, last);
     if (state.offset != nullptr) phis[1]->addIncoming(after.offset, last);
-    for (int i = 0; i < TileSize(); ++i) llvm::cast<llvm::PHINode>(state.sums[i])->addIncoming(after.sums[i], last);
+    const auto advance = [&](const std::vector<llvm::Value*>& values, const std::vector<llvm::Value*>& next) {
+      for (size_t i = 0; i < values.size(); ++i) llvm::cast<llvm::PHINode>(values[i])->addIncoming(next[i], last);
+    };
+    advance(state.sums, after.sums);
+    advance(state.lhs, after.lhs);
     b_.CreateBr(header);
     return state;
   }
@@ -187,10 +199,21 @@ class MicroKernelEmitter {
 
   State EmitSingleStep(const State& at) {
     depth_offset_ = at.offset;
+    lhs_at_ = at.lhs;
     State after{.sums = EmitStep(at.sums, Factors(at.k))};
+    for (llvm::Value* row : at.lhs) after.lhs.push_back(NextStep(row));
     after.k = After(at.k, 1);
     if (at.offset != nullptr) after.offset = TableEntry(kDepthStride, after.k);
     return after;
+  }
+
+  // A pointer of State::lhs a step further. The optimizer does not see that it is one: it would keep the address of
+  // each row instead, and advance them all.
+  llvm::Value* NextStep(llvm::Value* row) {
+    llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    llvm::Value* next = b_.CreateInBoundsGEP(lhs, row, Arg(kDepthStride), "rows.next");
+    auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
+    return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {next});
   }
 
   State EmitWordAt(const State& at) {
@@ -206,6 +229,12 @@ class MicroKernelEmitter {
   llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
   int TileSize() const { return SumsOf(kernel_); }
   int BlockSteps() const { return StepsPerBlock(kernel_); }
+
+  // One pointer, advanced at each step, serves three rows: addresses have a base and 0, 1 or 2 strides.
+  static constexpr int kRowsPerPointer = 3;
+  bool AdvancesRows() const {
+    return BlockSteps() > 1 && !kernel_.tables && !kernel_.unit_depth_stride && !kernel_.packed_rows;
+  }
 
   // Address of sum number `i`.
   llvm::Value* TileAddress(int i) {
@@ -290,6 +319,10 @@ class MicroKernelEmitter {
 
   llvm::Value* LhsAddress(int row, llvm::Value* k) {
     llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    if (!lhs_at_.empty()) {
+      llvm::Value* offset = b_.CreateMul(Arg(kRowStride), b_.getInt64(row % kRowsPerPointer), "row.offset");
+      return b_.CreateInBoundsGEP(type, lhs_at_[row / kRowsPerPointer], offset, "lhs.address");
+    }
     return b_.CreateInBoundsGEP(type, lhs_rows_[row], DepthOffset(k), "lhs.address");
   }
 
@@ -538,6 +571,7 @@ class MicroKernelEmitter {
   int pieces_;          // registers of a panel row that are multiplied
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
+  std::vector<llvm::Value*> lhs_at_;     // State::lhs of the current step
   llvm::Value* depth_offset_ = nullptr;  // of the current step, if loaded ahead
   llvm::Value* last_k_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;

@@ -278,7 +278,7 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
       const bool several_blocks = parameter.value > kDepthBytes / SizeOf(matmul->accumulate);
       absl::StrAppend(&classes, parameter.value <= kShortDepth ? "short " : several_blocks ? "blocks " : "long ");
       if (few_columns && parameter.value <= kTransposedDepth) classes += "transposed ";
-      if (parameter.value >= kLeastPackedDepth) classes += "packed ";
+      if (parameter.value >= kLeastPackedDepth) classes += parameter.value >= kManyLines ? "lines " : "packed ";
     } else if (few_columns && parameter.axis == matmul->n) {
       absl::StrAppend(&classes, parameter.value, " ");
     } else if (parameter.axis >= 0) {

@@ -64,6 +64,8 @@ inline constexpr int64_t kTransposedDepth = 64;       // up to this K, transposi
 inline constexpr int64_t kMostRowVectorColumns = 24;  // up to this N, lanes may run along rows
 // From these K and N on, matmuls whose results lie along rows pack rows (codegen/cpu/gemm/pack_rows.h).
 inline constexpr int64_t kLeastPackedDepth = 96, kLeastPackedColumns = 128, kLeastGatheredColumns = 256;
+// From this K on they pack few rows, too, where tiles have few rows: a tile's lines, one per step, fill a third of L1.
+inline constexpr int64_t kManyLines = 160;
 inline constexpr int64_t kDepthBytes = 4096;  // K block: as many steps as accumulators in these bytes
 
 // Whether the number of result columns is always a multiple of the panel width.

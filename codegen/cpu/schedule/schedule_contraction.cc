@@ -87,7 +87,9 @@ void AddPackingVersion(const KernelPlan& plan, const Contraction& c, const gemm:
                        const TargetTraits& traits, int pieces, Schedule& schedule) {
   // From 1024 rows on, two steps of K are in different pages. With 16 registers tiles have six rows, which use less
   // than half of each line that they read in place: packing pays earlier.
-  const int64_t far_apart = traits.vector_registers < 32 ? 256 : 1024;
+  constexpr int64_t kSomeTiles = 32;
+  const bool many_lines = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max >= kManyLines;
+  const int64_t far_apart = traits.vector_registers >= 32 ? 1024 : many_lines ? kSomeTiles : 256;
   const DimSizeRange m = RangeOfDimSize(plan, plan.axes[c.m].dim_size);
   if (!form.tables && m.max < far_apart) return;
   ContractionTile& tile = schedule.tile;

@@ -9,6 +9,7 @@
 #include "codegen/ir/emit_loop.h"
 #include "codegen/math/functions.h"
 #include "codegen/scalar/lane_division.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -254,6 +255,10 @@ llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
       if (IsPaddedByZero(e)) return Emit(e.args[1]);
+      if (IsPaddedInLanes(e)) {
+        llvm::Value *loaded = Emit(e.args[1]), *otherwise = ToLanes(Emit(e.args[2]));
+        return b_.CreateSelect(EmitAccessMask(plan_.exprs[e.args[1]]), ToLanes(loaded), otherwise, "padded");
+      }
       if (const auto source = sources_.find(id); source != sources_.end()) return EmitFromSource(source->second);
       if (ChoosesSource(e)) return EmitChosenSource(e);
       std::vector<llvm::Value*> args;
@@ -399,8 +404,34 @@ llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
   if (load.predicate < 0) return mask;
   llvm::Value *lanes = EmitLanePart(load.predicate), *all = EmitUniformPart(load.predicate);
   if (lanes != nullptr) mask = mask == nullptr ? lanes : b_.CreateAnd(mask, lanes, "access.lanes");
-  if (all == nullptr) return mask;
-  return mask == nullptr ? ToLanes(all) : b_.CreateAnd(mask, ToLanes(all), "access");
+  if (mask == nullptr) return all == nullptr ? nullptr : ToLanes(all);
+  const int bits = 8 * SizeOf(plan_.buffers[load.ref].dtype);
+  if (target_.avx2 && !target_.avx512 && bits >= 32 && lanes_ * bits >= 128) return WithUniformPart(mask, all, bits);
+  return all == nullptr ? mask : b_.CreateAnd(mask, ToLanes(all), "access");
+}
+
+// mask && all, as comparisons of words as wide as the lanes, which masked loads and blends of AVX2 take. LLVM would
+// compare again in each loop that uses the mask, and keep it in halves of words. It does not see where the words come
+// from.
+llvm::Value* ScalarEmitter::WithUniformPart(llvm::Value* mask, llvm::Value* all, int bits) {
+  llvm::Type* word = b_.getIntNTy(bits);
+  llvm::Type* type = llvm::FixedVectorType::get(word, lanes_);
+  auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false);
+  llvm::CallInst* words = b_.CreateCall(opaque, {b_.CreateSExt(mask, type)}, "access.words");
+  words->setDoesNotAccessMemory();
+  words->setDoesNotThrow();
+  words->addFnAttr(llvm::Attribute::WillReturn);
+  llvm::Value* wanted = words;
+  if (all != nullptr) wanted = b_.CreateAnd(words, ToLanes(b_.CreateSExt(all, word)), "access.if_all");
+  return b_.CreateICmpSLT(wanted, llvm::Constant::getNullValue(type), "access");
+}
+
+// A load that is replaced where it is not wanted, in some lanes.
+bool ScalarEmitter::IsPaddedInLanes(const Expr& e) const {
+  if (e.op != OpKind::kSelect || lanes_ == 1) return false;
+  const Expr& load = plan_.exprs[e.args[1]];
+  return load.kind == ExprKind::kLoad && load.predicate == e.args[0] && !locals_.contains(load.ref) &&
+         !IsHeld(load.ref) && VariesByLane(load.predicate);
 }
 
 bool ScalarEmitter::IsPaddedByZero(const Expr& e) const {

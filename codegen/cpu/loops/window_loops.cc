@@ -19,10 +19,15 @@ namespace {
 using llvm::Value;
 
 // Results of a plane up to which lanes run across planes. The rows of many planes are far apart: of large ones they
-// come from memory more slowly than those of one plane, unless each element takes part in many results.
-int64_t LargestPlane(const WindowedReduction& windows) {
+// come from memory more slowly than those of one plane, unless each element takes part in many results. With eight
+// lanes or less, transposing takes longer than the few steps of a small window along rows that fill the lanes; a stride
+// shuffles each vector of such rows.
+int64_t LargestPlane(const WindowedReduction& windows, int lanes) {
   constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfManySteps = 1 << 14;
-  return windows.steps() >= kManySteps && windows.strides() == 1 ? kLargeOfManySteps : kLarge;
+  constexpr int64_t kOfFewLanes = 64, kOfFewLanesAndStrides = 900;
+  const bool strides = windows.strides() > 1;
+  if (windows.steps() < kManySteps && lanes < 16) return strides ? kOfFewLanesAndStrides : kOfFewLanes;
+  return windows.steps() >= kManySteps && !strides ? kLargeOfManySteps : kLarge;
 }
 
 // How lanes run: along rows of results, across planes, or by the dim sizes of a launch either way.
@@ -43,17 +48,17 @@ WindowLanes LanesOf(const KernelPlan& plan, const WindowedReduction& windows, in
     if (__builtin_mul_overflow(most, std::max<int64_t>(1, MaxOf(plan, dim_size)), &most)) most = INT64_MAX;
     is_fixed = is_fixed && dim_size.is_constant();
   }
-  const bool is_small = most <= LargestPlane(windows);
+  const bool is_small = most <= LargestPlane(windows, lanes);
   found.of_planes = is_small || !is_fixed || !found.of_rows;
   found.of_rows = found.of_rows && !is_small;
   return found;
 }
 
 // 1 where planes of results are larger than LargestPlane, else 0.
-SlotExpr IsLargePlane(const KernelPlan& plan, const WindowedReduction& windows) {
+SlotExpr IsLargePlane(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
   SlotExpr results = 1;
   for (const WindowSide& side : windows.sides) results = results * OverSlots(plan.axes[side.result].dim_size);
-  const int64_t least = LargestPlane(windows) + 1;
+  const int64_t least = LargestPlane(windows, lanes) + 1;
   return SlotExpr::FloorDiv(SlotExpr::Min(results, least), least);
 }
 
@@ -91,7 +96,7 @@ void EmitChoiceOfLanes(const KernelPlan& plan, const WindowedReduction& windows,
   for (const WindowSide& side : windows.sides) {
     results = b.CreateMul(results, frame.DimSizeValue(b, plan.axes[side.result].dim_size), "results");
   }
-  Value* is_large = b.CreateICmpSGT(results, b.getInt64(LargestPlane(windows)), "is_large");
+  Value* is_large = b.CreateICmpSGT(results, b.getInt64(LargestPlane(windows, schedule.lanes)), "is_large");
   std::vector<Value*> arguments;
   for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
   for (const bool rows : {true, false}) {
@@ -126,7 +131,9 @@ bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedul
     planes = TasksOfBlocks(plan, *windows, lanes.plane, schedule.lanes, elements_per_chunk,
                            [&](size_t side) { return PlaneBlock(*windows, side, schedule.lanes); });
   }
-  const SlotExpr is_large = !lanes.of_planes ? SlotExpr(1) : lanes.of_rows ? IsLargePlane(plan, *windows) : SlotExpr(0);
+  const SlotExpr is_large = !lanes.of_planes ? SlotExpr(1)
+                            : lanes.of_rows  ? IsLargePlane(plan, *windows, schedule.lanes)
+                                             : SlotExpr(0);
   schedule.tasks = planes.count + is_large * (rows.count - planes.count);
   schedule.tasks_per_chunk = planes.per_chunk + is_large * (rows.per_chunk - planes.per_chunk);
   return true;

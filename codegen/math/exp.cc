@@ -122,11 +122,10 @@ constexpr std::array<float, 8> QuarterPowers() {
   return table;
 }
 
-// For every x. f32; requires m.avx2().
-Value* QuarteredExp(const LaneMath& m, Value* x, Steps steps) {
+// For NaN and x from kF32.underflow to 89. f32; requires m.avx2().
+Value* BoundedExp(const LaneMath& m, Value* bounded, Steps steps) {
   static constexpr std::array<float, 8> kTable = QuarterPowers();
   auto& b = m.builder();
-  Value* bounded = m.AtMost(m.AtLeast(x, kF32.underflow, "exp.at_least"), 89.0, "exp.bounded");
   const Reduced parts = ReduceExp(m, bounded, kQuarterMagic, steps);
   Value* index = m.Bits(parts.shifted, "exp.index");
   Value* field = b.CreateShl(index, m.KBits(kEighthField), "exp.field");
@@ -136,6 +135,11 @@ Value* QuarteredExp(const LaneMath& m, Value* x, Steps steps) {
   Value* rest = m.Horner(parts.r, kQuarterPolynomial, "exp.poly");
   Value* sum = m.MulAdd(b.CreateFMul(power, parts.r, "exp.step"), rest, power, "exp.sum");
   return b.CreateFMul(sum, scale, "exp");
+}
+
+// For every x. f32; requires m.avx2().
+Value* QuarteredExp(const LaneMath& m, Value* x, Steps steps) {
+  return BoundedExp(m, m.AtMost(m.AtLeast(x, kF32.underflow, "exp.at_least"), 89.0, "exp.bounded"), steps);
 }
 
 // tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
@@ -180,6 +184,7 @@ ExpParts SplitExp(const LaneMath& m, Value* x) {
 }
 
 Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  if (m.avx2() && !m.avx512() && !m.is_double()) return BoundedExp(m, x, Steps::kTwo);
   ExpParts parts = SplitExp(m, x);
   Value* mantissa = m.builder().CreateFAdd(parts.fraction, m.K(1.0), name + ".mantissa");
   return m.AddExponent(mantissa, parts.exponent, name);
@@ -216,14 +221,18 @@ Value* ExpOfDifference(const LaneMath& m, Value* x) {
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
-// e = exp(-|x|), which cannot overflow; not tabulated, since its error counts twice. The result is 1 / (1 + e) for x >=
-// 0, else e / (1 + e). The rounding error `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d,
-// and 1 / d is q or 1 - q.
+// e = exp(-|x|), which cannot overflow. The result is 1 / (1 + e) for x >= 0, else e / (1 + e). The rounding error
+// `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d, and 1 / d is q or 1 - q.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");
-  Value* e = m.avx512() ? ScaledExp(m, power) : PolynomialExp(m, power);
-  Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "sigmoid.is_negative");
+  const auto exp = [&] {
+    if (m.avx512()) return ScaledExp(m, power);
+    if (!m.avx2() || m.is_double()) return PolynomialExp(m, power);
+    return BoundedExp(m, m.AtLeast(power, kF32.underflow, "sigmoid.bounded"), Steps::kTwo);
+  };
+  Value* e = exp();
+  Value* is_negative = b.CreateICmpSLT(m.Bits(x, "sigmoid.bits"), m.KBits(0), "sigmoid.is_negative");
   Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
   Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");
   Value* lost = b.CreateFSub(e, b.CreateFSub(divisor, m.K(1.0), "sigmoid.taken"), "sigmoid.lost");

@@ -255,12 +255,12 @@ llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
       if (IsPaddedByZero(e)) return Emit(e.args[1]);
+      if (const auto source = sources_.find(id); source != sources_.end()) return EmitFromSource(source->second);
+      if (ChoosesSource(e)) return EmitChosenSource(e);
       if (IsPaddedInLanes(e)) {
         llvm::Value *loaded = Emit(e.args[1]), *otherwise = ToLanes(Emit(e.args[2]));
         return b_.CreateSelect(EmitAccessMask(plan_.exprs[e.args[1]]), ToLanes(loaded), otherwise, "padded");
       }
-      if (const auto source = sources_.find(id); source != sources_.end()) return EmitFromSource(source->second);
-      if (ChoosesSource(e)) return EmitChosenSource(e);
       std::vector<llvm::Value*> args;
       bool vector = false;
       for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();

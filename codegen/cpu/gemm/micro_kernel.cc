@@ -49,19 +49,6 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
   return ConvertsPairs(kernel, target) || WidensBytes(kernel, target);
 }
 
-// Sums of a tile, in registers.
-int SumsOf(const MicroKernel& kernel) { return kernel.rows * kernel.panels * (kernel.columns / kernel.lanes); }
-
-// Steps of K in an iteration of the main loop; a block of several shares one update of the addresses. Dispatch limits a
-// thread whose core runs another one beside it: to half of 6 instructions per cycle on Zen 3. A step of 6 x 16 sums is
-// 12 multiply-adds and 8 loads, and had 13 other instructions. Larger tiles have few beside their multiply-adds, and of
-// more rows the addresses do not fit the registers.
-int StepsPerBlock(const MicroKernel& kernel) {
-  constexpr int kMostSums = 12, kMostRows = 7, kSteps = 4;
-  const bool blocks = kernel.word_steps() == 1 && SumsOf(kernel) <= kMostSums && kernel.rows <= kMostRows;
-  return blocks ? kSteps : 1;
-}
-
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
 void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
@@ -182,7 +169,7 @@ class MicroKernelEmitter {
     const bool fetches = kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_);
     if (fetches && BlockSteps() > 1 && steps == BlockSteps()) EmitFetchAhead(state.k, steps);
     const State after = body(state);
-    if (fetches && BlockSteps() == 1) EmitFetchAhead(state.k, steps);
+    if (fetches && BlockSteps() == 1) EmitFetchAhead(state.k, 1);
     llvm::BasicBlock* last = b_.GetInsertBlock();
     phis[0]->addIncoming(after.k, last);
     if (state.offset != nullptr) phis[1]->addIncoming(after.offset, last);
@@ -227,8 +214,8 @@ class MicroKernelEmitter {
   }
   llvm::Value* Arg(Argument argument) { return function_->getArg(argument); }
   llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
-  int TileSize() const { return SumsOf(kernel_); }
-  int BlockSteps() const { return StepsPerBlock(kernel_); }
+  int TileSize() const { return kernel_.rows * kernel_.panels * pieces_; }
+  int BlockSteps() const { return StepsPerBlock(kernel_, target_); }
 
   // One pointer, advanced at each step, serves three rows: addresses have a base and 0, 1 or 2 strides.
   static constexpr int kRowsPerPointer = 3;
@@ -580,6 +567,13 @@ class MicroKernelEmitter {
 
 }  // namespace
 
+int StepsPerBlock(const MicroKernel& kernel, const EmitTarget& target) {
+  constexpr int kMostSums = 12, kMostRows = 7, kSteps = 4;
+  const int sums = kernel.rows * kernel.panels * (kernel.columns / kernel.lanes);
+  const bool blocks = target.fma && kernel.row_step == 0 && !kernel.squares && kernel.lhs == kernel.accumulate;
+  return blocks && sums <= kMostSums && kernel.rows <= kMostRows ? kSteps : 1;
+}
+
 std::string NameOf(const MicroKernel& kernel) {
   if (kernel.row_step > 0) {
     return absl::StrCat("micro_", NameOf(kernel.accumulate), "_rows_", kernel.lanes, "x2x", kernel.columns,
@@ -621,7 +615,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel, module);
-  SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target) || StepsPerBlock(kernel) > 1, *function);
+  SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target) || StepsPerBlock(kernel, target) > 1, *function);
   const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride && !kernel.tables);
   if (kernel.row_step > 0) {
     EmitRowVectorKernel(kernel, target, function);

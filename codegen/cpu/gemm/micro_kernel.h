@@ -50,6 +50,12 @@ struct MicroKernel {
   bool masks_rows = false;
 };
 
+// Steps of K in an iteration of the main loop; a block of several shares one update of the addresses. Dispatch limits a
+// thread whose core runs another one beside it: to half of 6 instructions per cycle on Zen 3. A step of 6 x 16 sums is
+// 12 multiply-adds and 8 loads, and had 13 other instructions. Larger tiles have few beside their multiply-adds, the
+// addresses of more rows do not fit the registers, and widening or separate additions take those of sums.
+int StepsPerBlock(const MicroKernel& kernel, const EmitTarget& target);
+
 // The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead". One function
 // serves squares of any number of rows.
 std::string NameOf(const MicroKernel& kernel);

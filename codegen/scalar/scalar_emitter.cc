@@ -7,6 +7,7 @@
 
 #include "codegen/contract/panels.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/masked_store.h"
 #include "codegen/math/functions.h"
 #include "codegen/scalar/lane_division.h"
 #include "llvm/IR/InlineAsm.h"
@@ -533,6 +534,9 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
     }
     if (address.pattern == Pattern::kScattered || address.pattern == Pattern::kStepped) {
       store = b_.CreateMaskedScatter(lanes, pointer, align, mask ? mask : AllLanes());
+    } else if (mask && address.pattern != Pattern::kReversed) {
+      EmitStoreOfFirstLanes(b_, target_, lanes, pointer, align, mask, [&](llvm::Instruction* i) { Tag(i, buffer_id); });
+      return;
     } else if (mask) {
       store = b_.CreateMaskedStore(lanes, pointer, align, mask);
     } else if (streams_ && buffer.kind == BufferKind::kOutput) {

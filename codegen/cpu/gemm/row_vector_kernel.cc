@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/masked_store.h"
 
 namespace tailor::gemm {
 namespace {
@@ -63,7 +64,7 @@ class RowVectorEmitter {
       if (mask == nullptr) {
         b_.CreateAlignedStore(value, address, align_);
       } else {
-        b_.CreateMaskedStore(value, address, align_, mask);
+        EmitStoreOfFirstLanes(b_, target_, value, address, align_, mask, [](llvm::Instruction*) {});
       }
     });
     b_.CreateRetVoid();

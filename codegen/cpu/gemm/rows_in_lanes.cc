@@ -120,6 +120,8 @@ bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsFor
   if (const int64_t run = LengthOfRuns(plan, c.m, c.lhs.args.back()); run > 0) {
     most = most * run / ((run + lanes - 1) / lanes * lanes);  // lanes beyond a run are idle
   }
+  // With eight lanes a whole panel is a tile of two registers, whose micro-kernels need fewer instructions.
+  if (lanes == 8 && columns.max == kPanelColumns) return false;
   return columns.max >= 1 && columns.max <= most;
 }
 

@@ -19,15 +19,12 @@ namespace {
 using llvm::Value;
 
 // Results of a plane up to which lanes run across planes. The rows of many planes are far apart: of large ones they
-// come from memory more slowly than those of one plane, unless each element takes part in many results. With eight
-// lanes or less, transposing takes longer than the few steps of a small window along rows that fill the lanes; a stride
-// shuffles each vector of such rows.
+// come from memory more slowly than those of one plane, unless each element takes part in many results. With eight lanes
+// or less, transposing takes long beside the few steps of a small window.
 int64_t LargestPlane(const WindowedReduction& windows, int lanes) {
-  constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfManySteps = 1 << 14;
-  constexpr int64_t kOfFewLanes = 64, kOfFewLanesAndStrides = 900;
-  const bool strides = windows.strides() > 1;
-  if (windows.steps() < kManySteps && lanes < 16) return strides ? kOfFewLanesAndStrides : kOfFewLanes;
-  return windows.steps() >= kManySteps && !strides ? kLargeOfManySteps : kLarge;
+  constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfFewLanes = 800, kLargeOfManySteps = 1 << 14;
+  if (windows.steps() < kManySteps) return lanes < 16 ? kLargeOfFewLanes : kLarge;
+  return windows.strides() == 1 ? kLargeOfManySteps : kLarge;
 }
 
 // How lanes run: along rows of results, across planes, or by the dim sizes of a launch either way.

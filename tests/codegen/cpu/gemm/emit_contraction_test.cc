@@ -128,7 +128,8 @@ TEST(EmitContraction, ManyColumnsOfRowsInLanes) {
     const MatmulCaseForm form{.n = n, .k = 27, .transpose_lhs = true, .transpose_out = true, .epilogue = true};
     for (const CpuTarget& target : RunnableTargets()) {
       const Schedule schedule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
-      EXPECT_EQ(schedule.tile.rows_in_lanes, n <= 24 && schedule.lanes >= 8) << target.name;
+      const bool is_panel = n == 16 && schedule.lanes == 8;
+      EXPECT_EQ(schedule.tile.rows_in_lanes, n <= 24 && schedule.lanes >= 8 && !is_panel) << target.name;
     }
     ExpectRightAtRandomSizes(form, 20);
   }

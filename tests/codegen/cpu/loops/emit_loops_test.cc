@@ -723,6 +723,13 @@ TEST_P(EmitLoopsTest, MasksOfPaddingAreWordsWithAvx2) {
   EXPECT_EQ(text.find("access.words") != std::string::npos, GetParam() == std::string("x86-64-v3")) << text;
 }
 
+// Masked stores are slow on cores with AVX2 and no mask registers.
+TEST_P(EmitLoopsTest, LastVectorsAreStoredInPiecesWithAvx2) {
+  const std::string text = Emitted(PaddedWindowsPlan(3, 3, 1));
+  EXPECT_EQ(text.find("store.part") != std::string::npos, GetParam() == std::string("x86-64-v3")) << text;
+  EXPECT_EQ(text.find("llvm.masked.store") == std::string::npos, GetParam() == std::string("x86-64-v3")) << text;
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, EmitLoopsTest, ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
 
 }  // namespace

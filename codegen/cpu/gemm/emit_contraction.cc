@@ -314,7 +314,10 @@ class ContractionEmitter {
     Value* arguments[] = {lhs.address,   lhs.rows,     depths,       panels,
                           stride,        depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
-    EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, arguments);
+    Value* columns = b_.CreateSub(AxisDimSize(c_.n), b_.CreateMul(tile.panel, I64(kPanelColumns)), "columns.left");
+    Value* is_half = b_.CreateAnd(b_.CreateICmpEQ(tile.panels, I64(1)),
+                                  b_.CreateICmpSLE(columns, I64(kPanelColumns / 2)), "is_half");
+    EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, is_half, arguments);
   }
 
   KernelPlan plan_;  // a copy: strides are added as expressions

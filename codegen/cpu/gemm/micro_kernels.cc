@@ -1,5 +1,7 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
+#include <algorithm>
+
 #include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/square_kernel.h"
@@ -9,6 +11,20 @@
 #include "graph/status_macros.h"
 
 namespace tailor::gemm {
+
+namespace {
+
+// Whether a last panel of at most half of the columns has micro-kernels of its own: registers of eight lanes then skip
+// one of two. Only where a tile has one panel; its columns may be unknown.
+bool HasHalfPanels(const MicroKernel& kernel, const DimSizeRange& n) {
+  constexpr int kHalf = kPanelColumns / 2;
+  if (kernel.lanes != kHalf || kernel.columns != kPanelColumns || kernel.lhs != DType::kF32) return false;
+  return !n.fixed || (n.max % kPanelColumns > 0 && n.max % kPanelColumns <= kHalf);
+}
+
+bool IsHalf(const MicroKernel& kernel) { return kernel.panels == 1 && kernel.columns < kPanelColumns; }
+
+}  // namespace
 
 std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contraction& contraction,
                                         const Schedule& schedule, const LhsForm& form) {
@@ -38,6 +54,10 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
     if (next.squares) next.columns = static_cast<int>(n.max);
     next.fetch_ahead = !next.squares && TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
   }
+  if (!HasHalfPanels(kernel, n)) return kernels;
+  for (size_t i = 0, all = kernels.size(); i < all; ++i) {
+    if (kernels[i].panels == 1) kernels.emplace_back(kernels[i]).columns = kernel.lanes;
+  }
   return kernels;
 }
 
@@ -54,9 +74,13 @@ absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, 
 }
 
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
-                         llvm::Value* panels, llvm::ArrayRef<llvm::Value*> arguments) {
-  constexpr int kKeyRows = 16;
-  if (kernels.empty()) return;  // a fixed dim size is 0: there are no tiles
+                         llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments) {
+  constexpr int kKeyRows = 16, kHalf = 0;  // instead of a number of panels
+  if (kernels.empty()) return;             // a fixed dim size is 0: there are no tiles
+  const auto is_full_panel = [](const MicroKernel& kernel) { return kernel.columns == kPanelColumns; };
+  const bool has_halves =
+      std::any_of(kernels.begin(), kernels.end(), IsHalf) && std::any_of(kernels.begin(), kernels.end(), is_full_panel);
+  if (has_halves && is_half != nullptr) panels = b.CreateSelect(is_half, b.getInt64(kHalf), panels, "panels.or_half");
   llvm::Value* key = b.CreateAdd(b.CreateMul(rows, b.getInt64(kKeyRows)), panels, "shape");
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::FunctionType* type = DeclareMicroKernel(kernels[0], *function->getParent())->getFunctionType();
@@ -68,7 +92,8 @@ void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> k
   for (const MicroKernel& kernel : kernels) {
     llvm::Function* micro_kernel = DeclareMicroKernel(kernel, *function->getParent());
     auto* block = llvm::BasicBlock::Create(b.getContext(), micro_kernel->getName(), function, found);
-    choice->addCase(b.getInt64(kernel.rows * kKeyRows + kernel.panels), block);
+    const int panels_or_half = has_halves && IsHalf(kernel) ? kHalf : kernel.panels;
+    choice->addCase(b.getInt64(kernel.rows * kKeyRows + panels_or_half), block);
     callee->addIncoming(micro_kernel, block);
     llvm::BranchInst::Create(found, block);
   }

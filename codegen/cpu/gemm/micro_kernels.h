@@ -19,9 +19,10 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
 absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
 // Calls the one of `kernels` whose shape is `rows` x `panels` (i64), with EmitMicroKernel's arguments; one has it.
-// Declares all of them.
+// Declares all of them. `is_half` (i1 or null): the tile is one panel of which the last half is padding; a micro-kernel
+// of half a panel is called, if `kernels` has those.
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
-                         llvm::Value* panels, llvm::ArrayRef<llvm::Value*> arguments);
+                         llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments);
 
 }  // namespace tailor::gemm
 

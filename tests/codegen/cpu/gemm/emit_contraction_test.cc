@@ -5,6 +5,7 @@
 
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "gtest/gtest.h"
@@ -132,6 +133,24 @@ TEST(EmitContraction, ManyColumnsOfRowsInLanes) {
       EXPECT_EQ(schedule.tile.rows_in_lanes, n <= 24 && schedule.lanes >= 8 && !is_panel) << target.name;
     }
     ExpectRightAtRandomSizes(form, 20);
+  }
+}
+
+// With eight lanes a last panel of 8 columns takes micro-kernels of one register; sums of the other have no reader.
+TEST(EmitContraction, HalfOfTheLastPanel) {
+  const CpuTarget v3 = *FindCpuTarget("x86-64-v3");
+  for (const int64_t n : {24, 25, 40}) {
+    for (const bool transpose_out : {false, true}) {
+      SCOPED_TRACE(n);
+      const MatmulCaseForm form{.n = n, .k = 100, .transpose_out = transpose_out, .epilogue = true};
+      const KernelPlan plan = MakeMatmulPlan(form);
+      const auto kernels = gemm::MicroKernelsOf(plan, cpu::ScheduleContraction(plan, v3.traits));
+      ASSERT_TRUE(kernels.ok());
+      EXPECT_EQ(
+          std::any_of(kernels->begin(), kernels->end(), [](const gemm::MicroKernel& k) { return k.columns == 8; }),
+          n != 25);
+      ExpectRightAtRandomSizes(form, 20);
+    }
   }
 }
 

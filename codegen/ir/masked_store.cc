@@ -21,7 +21,7 @@ void EmitStoreOfFirstLanes(llvm::IRBuilderBase& b, const EmitTarget& target, Val
                            llvm::Align align, Value* mask, llvm::function_ref<void(llvm::Instruction*)> stored) {
   auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
   const int lanes = static_cast<int>(type->getNumElements());
-  const bool is_wide = type->getScalarSizeInBits() >= 32 && (lanes & (lanes - 1)) == 0;
+  const bool is_wide = type->getScalarSizeInBits() >= 32 && lanes <= 16 && (lanes & (lanes - 1)) == 0;
   if (!target.avx2 || target.avx512 || !is_wide) {
     stored(b.CreateMaskedStore(value, address, align, mask));
     return;

@@ -6,9 +6,9 @@
 //             f32   f64
 //   Exp       1.1   1.1
 //   Log       0.9   0.9
-//   Tanh      1.4   2.5
-//   Erf       1.15  1.3
-//   Sigmoid   2.2   2
+//   Tanh      1.45  2.5
+//   Erf       1.25  1.3
+//   Sigmoid   2.3   2
 //   Pow       0.51  1.5
 //   Sin, Cos  0.52  1.0   for every finite argument: beyond 2^20 after Payne and Hanek
 //   Tan       0.52  2.5

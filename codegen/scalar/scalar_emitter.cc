@@ -407,7 +407,8 @@ llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
   if (lanes != nullptr) mask = mask == nullptr ? lanes : b_.CreateAnd(mask, lanes, "access.lanes");
   if (mask == nullptr) return all == nullptr ? nullptr : ToLanes(all);
   const int bits = 8 * SizeOf(plan_.buffers[load.ref].dtype);
-  if (target_.avx2 && !target_.avx512 && bits >= 32 && lanes_ * bits >= 128) return WithUniformPart(mask, all, bits);
+  const bool is_register = lanes_ * bits == 128 || lanes_ * bits == 256;
+  if (target_.avx2 && !target_.avx512 && bits >= 32 && is_register) return WithUniformPart(mask, all, bits);
   return all == nullptr ? mask : b_.CreateAnd(mask, ToLanes(all), "access");
 }
 

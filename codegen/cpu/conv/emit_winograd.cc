@@ -250,7 +250,7 @@ class WinogradEmitter {
     Value* products = At(Scratch(scratch_.products), Times(point, scratch_.product_stride));
     EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
       Value* row = rows_.Start(b_, index);
-      EmitMicroKernelCall(b_, micro_kernels_, rows_.Size(b_, index), groups_.Size(b_, group), /*is_half=*/nullptr,
+      EmitMicroKernelCall(b_, micro_kernels_, rows_.Size(b_, index), groups_.Size(b_, group), /*is_half=*/b_.getFalse(),
                           {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
                            At(products, b_.CreateMul(row, width)), b_.getFalse(),
                            b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),

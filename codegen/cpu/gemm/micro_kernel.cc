@@ -198,7 +198,7 @@ class MicroKernelEmitter {
   // each row instead, and advance them all.
   llvm::Value* NextStep(llvm::Value* row) {
     llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
-    llvm::Value* next = b_.CreateInBoundsGEP(lhs, row, Arg(kDepthStride), "rows.next");
+    llvm::Value* next = b_.CreateGEP(lhs, row, Arg(kDepthStride), "rows.next");
     auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
     return b_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {next});
   }

@@ -50,10 +50,9 @@ struct MicroKernel {
   bool masks_rows = false;
 };
 
-// Steps of K in an iteration of the main loop; a block of several shares one update of the addresses. Dispatch limits a
-// thread whose core runs another one beside it: to half of 6 instructions per cycle on Zen 3. A step of 6 x 16 sums is
-// 12 multiply-adds and 8 loads, and had 13 other instructions. Larger tiles have few beside their multiply-adds, the
-// addresses of more rows do not fit the registers, and widening or separate additions take those of sums.
+// Steps of K in an iteration of the main loop; a block of several shares one update of the addresses. Tiles with many
+// sums have few instructions beside their multiply-adds, the addresses of many rows do not fit the registers, and
+// widening or separate additions take those of sums. docs/decisions/avx2-machines.md.
 int StepsPerBlock(const MicroKernel& kernel, const EmitTarget& target);
 
 // The name of its function, distinct for distinct micro-kernels: "micro_f32_f32_f32_16_6x4_strided_ahead". One function
@@ -80,7 +79,8 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 // has its dtype, but u8 for i8.
 //
 // fetch_ahead: prefetches `panels` streams, `ahead_stride` bytes apart, the first from `ahead` on, by `ahead_step`
-// bytes per k: once per line, or at every step if a step is more than a line. Any address is legal. One stream per
+// bytes per k: once per line, or at every step if a step (with blocks, four steps) is more than a line; not in
+// the steps after the last whole block. Any address is legal. One stream per
 // panel keeps a core's prefetchers busy, which follow each stream within its page; a single stream reads at two thirds
 // of the speed. Where bf16 is converted no register is left for it, and nothing is prefetched.
 void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Module& module);

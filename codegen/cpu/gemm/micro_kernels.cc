@@ -16,13 +16,16 @@ namespace {
 
 // Whether a last panel of at most half of the columns has micro-kernels of its own: registers of eight lanes then skip
 // one of two. Only where a tile has one panel; its columns may be unknown.
-bool HasHalfPanels(const MicroKernel& kernel, const DimSizeRange& n) {
+bool MayHaveHalfPanel(const MicroKernel& kernel, const DimSizeRange& n) {
   constexpr int kHalf = kPanelColumns / 2;
   if (kernel.lanes != kHalf || kernel.columns != kPanelColumns || kernel.lhs != DType::kF32) return false;
-  return !n.fixed || (n.max % kPanelColumns > 0 && n.max % kPanelColumns <= kHalf);
+  if (!n.fixed) return n.divisor % kPanelColumns != 0;
+  return n.max % kPanelColumns > 0 && n.max % kPanelColumns <= kHalf;
 }
 
-bool IsHalf(const MicroKernel& kernel) { return kernel.panels == 1 && kernel.columns < kPanelColumns; }
+bool IsHalf(const MicroKernel& kernel) {
+  return kernel.panels == 1 && kernel.lanes == kPanelColumns / 2 && kernel.columns == kernel.lanes && !kernel.squares;
+}
 
 }  // namespace
 
@@ -54,7 +57,7 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
     if (next.squares) next.columns = static_cast<int>(n.max);
     next.fetch_ahead = !next.squares && TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
   }
-  if (!HasHalfPanels(kernel, n)) return kernels;
+  if (!MayHaveHalfPanel(kernel, n)) return kernels;
   for (size_t i = 0, all = kernels.size(); i < all; ++i) {
     if (kernels[i].panels == 1) kernels.emplace_back(kernels[i]).columns = kernel.lanes;
   }
@@ -73,14 +76,17 @@ absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, 
   return all;
 }
 
+bool HasHalfPanels(absl::Span<const MicroKernel> kernels) {
+  const auto is_whole = [](const MicroKernel& kernel) { return kernel.columns == kPanelColumns; };
+  return std::any_of(kernels.begin(), kernels.end(), IsHalf) && std::any_of(kernels.begin(), kernels.end(), is_whole);
+}
+
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
                          llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments) {
   constexpr int kKeyRows = 16, kHalf = 0;  // instead of a number of panels
   if (kernels.empty()) return;             // a fixed dim size is 0: there are no tiles
-  const auto is_full_panel = [](const MicroKernel& kernel) { return kernel.columns == kPanelColumns; };
-  const bool has_halves =
-      std::any_of(kernels.begin(), kernels.end(), IsHalf) && std::any_of(kernels.begin(), kernels.end(), is_full_panel);
-  if (has_halves && is_half != nullptr) panels = b.CreateSelect(is_half, b.getInt64(kHalf), panels, "panels.or_half");
+  const bool has_halves = HasHalfPanels(kernels);
+  if (has_halves) panels = b.CreateSelect(is_half, b.getInt64(kHalf), panels, "panels.or_half");
   llvm::Value* key = b.CreateAdd(b.CreateMul(rows, b.getInt64(kKeyRows)), panels, "shape");
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::FunctionType* type = DeclareMicroKernel(kernels[0], *function->getParent())->getFunctionType();

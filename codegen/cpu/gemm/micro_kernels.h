@@ -18,9 +18,12 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
 // The same; INTERNAL if FormOfLhs is.
 absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
+// Whether `kernels` have some of whole panels and some of half a panel (of eight lanes).
+bool HasHalfPanels(absl::Span<const MicroKernel> kernels);
+
 // Calls the one of `kernels` whose shape is `rows` x `panels` (i64), with EmitMicroKernel's arguments; one has it.
-// Declares all of them. `is_half` (i1 or null): the tile is one panel of which the last half is padding; a micro-kernel
-// of half a panel is called, if `kernels` has those.
+// Declares all of them. `is_half` (i1): the tile is one panel of which the last half is padding; if HasHalfPanels, a
+// micro-kernel of half a panel is called.
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
                          llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments);
 

@@ -154,6 +154,20 @@ TEST(EmitContraction, HalfOfTheLastPanel) {
   }
 }
 
+// With AVX-512 tiles of more than eight rows take squares of few columns, others whole registers: each shape has its
+// micro-kernel, and none is taken for half a panel.
+TEST(EmitContraction, SquaresAreNoHalfPanels) {
+  const CpuTarget target = *FindCpuTarget("x86-64-v4");
+  for (const int64_t n : {4, 8, 10}) {
+    const KernelPlan plan = MakeMatmulPlan({.n = n, .k = 64});
+    const Schedule schedule = cpu::ScheduleContraction(plan, target.traits);
+    ASSERT_TRUE(schedule.tile.squares) << n;
+    const auto kernels = gemm::MicroKernelsOf(plan, schedule);
+    ASSERT_TRUE(kernels.ok());
+    EXPECT_FALSE(gemm::HasHalfPanels(*kernels)) << n;
+  }
+}
+
 // A vector without rows follows an odd number of vectors. Its loads are those of the last one: offsets of K may be
 // negative (a slice of negative step), so at offset 0 they would lie before the staging buffer.
 TEST(EmitContraction, AVectorWithoutRowsHasTheOffsetOfTheLastOne) {

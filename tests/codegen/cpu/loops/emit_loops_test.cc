@@ -723,6 +723,18 @@ TEST_P(EmitLoopsTest, MasksOfPaddingAreWordsWithAvx2) {
   EXPECT_EQ(text.find("access.words") != std::string::npos, GetParam() == std::string("x86-64-v3")) << text;
 }
 
+// Masks of elements that are wider than the kernel's lanes take two registers.
+TEST_P(EmitLoopsTest, PaddedLoadsOfWideElements) {
+  BUILD_OR_SKIP(ParsedPlan(R"(
+kernel axes [a0: d0 parallel]
+  in b0: f64[d1]
+  out b1: f32[d0]
+  stage over []
+    e0 = (a0 < d1)
+    b1[a0] = select(e0, cast<f32>(b0[a0] if e0), 0f00000000)
+)"));
+}
+
 // Masked stores are slow on cores with AVX2 and no mask registers.
 TEST_P(EmitLoopsTest, LastVectorsAreStoredInPiecesWithAvx2) {
   const std::string text = Emitted(PaddedWindowsPlan(3, 3, 1));

@@ -42,7 +42,7 @@ bool HasDenormals(DType dtype, const void* data, int64_t count) {
 }
 
 std::string ReasonToFlush(Denormals denormals, std::span<const lower::LoweredProgram::Constant> constants) {
-  constexpr int64_t kLeastElements = 16;
+  constexpr int64_t kLeastElements = 257;  // front ends decode bytes by tables of 256
   if (denormals == Denormals::kKeep) return "";
   if (denormals == Denormals::kFlush) return "denormals are flushed to zero: denormals=flush";
   for (const lower::LoweredProgram::Constant& constant : constants) {

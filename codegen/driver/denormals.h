@@ -19,7 +19,7 @@ namespace tailor::driver {
 // Whether one of `count` elements of an f32, f64 or bf16 is denormal. Other types: false; an f16 is a normal f32.
 bool HasDenormals(DType dtype, const void* data, int64_t count);
 
-// Why runs flush denormals, one line for `explain`; empty: they keep them. kAuto flushes if a constant of at least 16
+// Why runs flush denormals, one line for `explain`; empty: they keep them. kAuto flushes if a constant of at least 257
 // elements has denormals.
 std::string ReasonToFlush(Denormals denormals, std::span<const lower::LoweredProgram::Constant> constants);
 

@@ -212,7 +212,7 @@ TEST(CppRuntime, MessagesNameTheFile) {
   tailor::LoadOptions load;
   load.runtime = &runtime;
   ASSERT_TRUE(Executable::load(ArtifactPath(), load));
-  EXPECT_EQ(log.rfind(ArtifactPath() + ": variant ", 0), 0u) << log;
+  EXPECT_EQ(log.rfind(ArtifactPath() + ": variant", 0), 0u) << log;
   log.clear();
   ASSERT_TRUE(Executable::load_bytes(ArtifactBytes(), load));
   EXPECT_EQ(log.rfind("graph \"", 0), 0u) << log;

@@ -301,8 +301,8 @@ class CompileTest(unittest.TestCase):
         for weight, denormals, flushed in ((1e-40, "auto", True), (1e-40, "keep", False), (0.5, "auto", False),
                                            (0.5, "flush", True), (0.5, "keep", False)):
             graph = tailor.Graph("scale")
-            row = np.float32([weight, 0.5] * 8)
-            graph.output("y", graph.input("x", "f32", ["N", 16]) * graph.constant(row, "w"))
+            row = np.float32([weight, 0.5] * 256)
+            graph.output("y", graph.input("x", "f32", ["N", 512]) * graph.constant(row, "w"))
             for executable in (graph.compile("host", denormals=denormals),
                                tailor.Executable.from_bytes(graph.compile_artifact(denormals=denormals))):
                 described = executable.describe()
@@ -311,7 +311,7 @@ class CompileTest(unittest.TestCase):
                 self.assertEqual(len(said), flushed)
                 if flushed:
                     self.assertIn('"w"' if denormals == "auto" else "denormals=flush", said[0])
-                wanted, rows = x.reshape(-1, 16) * row, x.reshape(-1, 16)
+                wanted, rows = x.reshape(-1, 512) * row, x.reshape(-1, 512)
                 if flushed:
                     wanted = np.where((abs(rows) < tiny / 1.01) | (abs(row) < tiny / 1.01), 0, wanted)
                     wanted[abs(wanted) < np.finfo(np.float32).tiny] = 0

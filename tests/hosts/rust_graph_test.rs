@@ -221,13 +221,13 @@ fn convolutions_may_be_direct() {
 fn denormals_are_flushed_or_kept() {
     for (denormals, product) in [(Denormals::Auto, 0.0), (Denormals::Flush, 0.0), (Denormals::Keep, 2.0 * 1e-40f32)] {
         let graph = graph();
-        let x = graph.input("x", DType::F32, &dims![16]).unwrap();
-        let weights = graph.constant("weights", &[1e-40f32; 16], &[16]).unwrap();
+        let x = graph.input("x", DType::F32, &dims![512]).unwrap();
+        let weights = graph.constant("weights", &[1e-40f32; 512], &[512]).unwrap();
         graph.output("y", x.mul(weights).unwrap()).unwrap();
         let executable = graph.compile_with(CompileOptions { denormals, ..Default::default() }).unwrap();
         let mut session = executable.session(1).unwrap();
-        let products = session.run(&[Tensor::new(&[2.0f32; 16], &[16])]).unwrap();
-        assert_eq!(products.get::<f32>(0).unwrap(), [product; 16]);
+        let products = session.run(&[Tensor::new(&[2.0f32; 512], &[512])]).unwrap();
+        assert_eq!(products.get::<f32>(0).unwrap(), [product; 512]);
     }
 }
 

@@ -466,7 +466,7 @@ typedef struct tailor_compile_options {
   /* TAILOR_DENORMALS_*: whether CPUs flush denormal numbers to zero, in all kernels and custom operators of a run:
    * arithmetic takes denormal operands for zeros and gives zeros, in all types but f16. What only moves an element or
    * changes its sign keeps it. An instruction on a denormal takes about 120 cycles on Intel CPUs. Auto, the default:
-   * runs flush if a constant of at least 16 elements has denormal ones, as weights of unused channels do after weight
+   * runs flush if a constant of at least 257 elements has denormal ones, as weights of unused channels do after weight
    * decay; tailor_executable_describe says which constant. */
   int64_t denormals;
 } tailor_compile_options;

@@ -112,7 +112,7 @@ type CompileOptions struct {
 type Denormals int
 
 const (
-	// DenormalsAuto flushes if a constant of at least 16 elements has denormal ones; Describe says which.
+	// DenormalsAuto flushes if a constant of at least 257 elements has denormal ones; Describe says which.
 	DenormalsAuto Denormals = iota
 	// DenormalsKeep computes with denormals as IEEE 754 defines them.
 	DenormalsKeep

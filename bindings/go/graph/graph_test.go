@@ -319,11 +319,11 @@ func TestDenormalsAreFlushedOrKept(t *testing.T) {
 		graph.DenormalsAuto: true, graph.DenormalsKeep: false, graph.DenormalsFlush: true,
 	} {
 		g := newGraph(t, "scale")
-		weights := make([]float32, 16)
+		weights := make([]float32, 512)
 		for i := range weights {
 			weights[i] = 1e-40
 		}
-		g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil), graph.Int(16)).Mul(graph.Constant(g, "w", weights, 16)))
+		g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil), graph.Int(512)).Mul(graph.Constant(g, "w", weights, 512)))
 		e, err := g.Compile(&graph.CompileOptions{Denormals: denormals})
 		if err != nil {
 			t.Fatal(err)

@@ -260,7 +260,7 @@ class Graph(GraphOps, Layers, Building):
         without: names of passes to leave out, to find what a result or a time is due to (docs/compiling.md).
         cost_profile: text of the cost profile of the machine to compile for (`tailor tune profile`), by which matmuls
             keep and choose their tilings. Needs exactly one CPU target (docs/compiling.md).
-        denormals: "keep" or "flush" denormal numbers on CPUs; "auto" flushes if a constant of at least 16 elements has some
+        denormals: "keep" or "flush" denormal numbers on CPUs; "auto" flushes if a constant of at least 257 elements has some
             (docs/compiling.md).
         device: "cpu", or "cuda" or "cuda:1" if `targets` has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""

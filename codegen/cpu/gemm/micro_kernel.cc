@@ -480,7 +480,7 @@ class MicroKernelEmitter {
   }
 
   void EmitExit() {
-    exit_->moveAfter(&function_->back());
+    exit_->moveAfter(&function_->back());  // before a loop's body it made LLVM copy and spill the sums
     b_.SetInsertPoint(exit_);
     Sums sums;
     for (int i = 0; i < TileSize(); ++i) {

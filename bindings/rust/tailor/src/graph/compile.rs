@@ -71,7 +71,7 @@ pub struct CompileOptions<'a> {
 /// about 120 cycles.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Denormals {
-    /// Flushes if a constant of at least 16 elements has denormal ones; `describe` says which.
+    /// Flushes if a constant of at least 257 elements has denormal ones; `describe` says which.
     #[default]
     Auto,
     /// Denormals are kept, as IEEE 754 defines them.

@@ -122,6 +122,9 @@ constexpr std::array<float, 8> QuarterPowers() {
   return table;
 }
 
+// Whether BoundedExp is the fastest exponential.
+bool TakesBoundedExp(const LaneMath& m) { return m.avx2() && !m.avx512() && !m.is_double(); }
+
 // For NaN and x from kF32.underflow to 89. f32; requires m.avx2().
 Value* BoundedExp(const LaneMath& m, Value* bounded, Steps steps) {
   static constexpr std::array<float, 8> kTable = QuarterPowers();
@@ -184,7 +187,7 @@ ExpParts SplitExp(const LaneMath& m, Value* x) {
 }
 
 Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
-  if (m.avx2() && !m.avx512() && !m.is_double()) return BoundedExp(m, x, Steps::kTwo);
+  if (TakesBoundedExp(m)) return BoundedExp(m, x, Steps::kTwo);
   ExpParts parts = SplitExp(m, x);
   Value* mantissa = m.builder().CreateFAdd(parts.fraction, m.K(1.0), name + ".mantissa");
   return m.AddExponent(mantissa, parts.exponent, name);
@@ -226,12 +229,9 @@ Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) 
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");
-  const auto exp = [&] {
-    if (m.avx512()) return ScaledExp(m, power);
-    if (!m.avx2() || m.is_double()) return PolynomialExp(m, power);
-    return BoundedExp(m, m.AtLeast(power, kF32.underflow, "sigmoid.bounded"), Steps::kTwo);
-  };
-  Value* e = exp();
+  Value* e = TakesBoundedExp(m) ? BoundedExp(m, m.AtLeast(power, kF32.underflow, "sigmoid.bounded"), Steps::kTwo)
+             : m.avx512()       ? ScaledExp(m, power)
+                                : PolynomialExp(m, power);
   Value* is_negative = b.CreateICmpSLT(m.Bits(x, "sigmoid.bits"), m.KBits(0), "sigmoid.is_negative");
   Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
   Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");

@@ -255,10 +255,13 @@ llvm::Value* ScalarEmitter::EmitUncached(ExprId id) {
       return EmitLoad(e);
     case ExprKind::kOp: {
       if (llvm::Value* value = EmitIdiom(e)) return value;
-      if (IsPaddedByZero(e)) return Emit(e.args[1]);
+      const bool is_padded = IsPadded(e);
+      if (is_padded && plan_.exprs[e.args[2]].kind == ExprKind::kLiteral && plan_.exprs[e.args[2]].bits == 0) {
+        return Emit(e.args[1]);
+      }
       if (const auto source = sources_.find(id); source != sources_.end()) return EmitFromSource(source->second);
       if (ChoosesSource(e)) return EmitChosenSource(e);
-      if (IsPaddedInLanes(e)) {
+      if (is_padded && lanes_ > 1 && VariesByLane(e.args[0])) {
         llvm::Value *loaded = Emit(e.args[1]), *otherwise = ToLanes(Emit(e.args[2]));
         return b_.CreateSelect(EmitAccessMask(plan_.exprs[e.args[1]]), ToLanes(loaded), otherwise, "padded");
       }
@@ -408,14 +411,13 @@ llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
   if (mask == nullptr) return all == nullptr ? nullptr : ToLanes(all);
   const int bits = 8 * SizeOf(plan_.buffers[load.ref].dtype);
   const bool is_register = lanes_ * bits == 128 || lanes_ * bits == 256;
-  if (target_.avx2 && !target_.avx512 && bits >= 32 && is_register) return WithUniformPart(mask, all, bits);
+  if (target_.avx2 && !target_.avx512 && bits >= 32 && is_register) return EmitWordMask(mask, all, bits);
   return all == nullptr ? mask : b_.CreateAnd(mask, ToLanes(all), "access");
 }
 
-// mask && all, as comparisons of words as wide as the lanes, which masked loads and blends of AVX2 take. LLVM would
-// compare again in each loop that uses the mask, and keep it in halves of words. It does not see where the words come
-// from.
-llvm::Value* ScalarEmitter::WithUniformPart(llvm::Value* mask, llvm::Value* all, int bits) {
+// mask && all (null: true), held in integers as wide as the elements, the form that masked loads and blends of AVX2
+// read. An empty asm hides the comparison from LLVM, which would repeat it in each loop and narrow <8 x i1> to i16.
+llvm::Value* ScalarEmitter::EmitWordMask(llvm::Value* mask, llvm::Value* all, int bits) {
   llvm::Type* word = b_.getIntNTy(bits);
   llvm::Type* type = llvm::FixedVectorType::get(word, lanes_);
   auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false);
@@ -428,19 +430,12 @@ llvm::Value* ScalarEmitter::WithUniformPart(llvm::Value* mask, llvm::Value* all,
   return b_.CreateICmpSLT(wanted, llvm::Constant::getNullValue(type), "access");
 }
 
-// A load that is replaced where it is not wanted, in some lanes.
-bool ScalarEmitter::IsPaddedInLanes(const Expr& e) const {
-  if (e.op != OpKind::kSelect || lanes_ == 1) return false;
+// Whether a value is a load that is replaced where its predicate is false.
+bool ScalarEmitter::IsPadded(const Expr& e) const {
+  if (e.op != OpKind::kSelect) return false;
   const Expr& load = plan_.exprs[e.args[1]];
   return load.kind == ExprKind::kLoad && load.predicate == e.args[0] && !locals_.contains(load.ref) &&
-         !IsHeld(load.ref) && VariesByLane(load.predicate);
-}
-
-bool ScalarEmitter::IsPaddedByZero(const Expr& e) const {
-  if (e.op != OpKind::kSelect) return false;
-  const Expr &load = plan_.exprs[e.args[1]], &otherwise = plan_.exprs[e.args[2]];
-  return load.kind == ExprKind::kLoad && load.predicate == e.args[0] && !locals_.contains(load.ref) &&
-         !IsHeld(load.ref) && otherwise.kind == ExprKind::kLiteral && otherwise.bits == 0;
+         !IsHeld(load.ref);
 }
 
 // The offset of a masked load whose lanes are `step` elements apart (0: in descending order). Where the uniform part of

@@ -121,7 +121,7 @@ class ScalarEmitter {
   llvm::Value* EmitLanePart(ExprId predicate);
   // The mask of a load's lanes: mask() and its predicate; null for all lanes.
   llvm::Value* EmitAccessMask(const Expr& load);
-  llvm::Value* WithUniformPart(llvm::Value* mask, llvm::Value* all, int bits);
+  llvm::Value* EmitWordMask(llvm::Value* mask, llvm::Value* all, int bits);
   // Masked loads in an expression, at most kMostMaskedLoads; those under several nodes count once for each.
   int MaskedLoads(ExprId id) const;
   static constexpr int kMostMaskedLoads = 8;
@@ -149,8 +149,7 @@ class ScalarEmitter {
   llvm::Value* EmitSourceAddress(ExprId id);
   llvm::Value* EmitFromSource(const Source& source);
   // Whether `e` is select(p, x if p, 0). A predicated load is zero where its predicate is false.
-  bool IsPaddedByZero(const Expr& e) const;
-  bool IsPaddedInLanes(const Expr& e) const;
+  bool IsPadded(const Expr& e) const;
   llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step);
   // Lanes with a constant step of a few elements: loads whole vectors and selects the lanes by shuffles. `mask`: null
   // for all lanes.

@@ -86,8 +86,8 @@ std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Con
 void AddPackingVersion(const KernelPlan& plan, const Contraction& c, const gemm::LhsForm& form,
                        const TargetTraits& traits, int pieces, Schedule& schedule) {
   // From 1024 rows on, two steps of K are in different pages. With 16 registers tiles have six rows, which use less
-  // than half of each line that they read in place: packing pays earlier, and where
-  // its lines fill much of L1, as soon as some tiles share them.
+  // than half of each line that they read in place: packing pays from 256 rows on, and from 32 where those lines fill
+  // much of L1.
   constexpr int64_t kSomeTiles = 32;
   const bool many_lines = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max >= kManyLines;
   const int64_t far_apart = traits.vector_registers >= 32 ? 1024 : many_lines ? kSomeTiles : 256;

@@ -154,6 +154,20 @@ TEST(EmitContraction, HalfOfTheLastPanel) {
   }
 }
 
+// What the stack held before may be denormals.
+TEST(EmitContraction, SumsOfTheOtherHalfAreZero) {
+  const CpuTarget v3 = *FindCpuTarget("x86-64-v3");
+  const KernelPlan plan = MakeMatmulPlan({.n = 24, .k = 100, .epilogue = true});
+  llvm::LLVMContext context;
+  llvm::Module module("matmul", context);
+  const Schedule schedule = cpu::ScheduleContraction(plan, v3.traits);
+  ASSERT_TRUE(EmitContraction(plan, schedule, EmitTarget::Of(v3.traits), "matmul", module).ok());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  EXPECT_NE(text.find("store <8 x float> zeroinitializer, ptr %padding"), std::string::npos) << text;
+}
+
 // With AVX-512 tiles of more than eight rows take squares of few columns, others whole registers: each shape has its
 // micro-kernel, and none is taken for half a panel.
 TEST(EmitContraction, SquaresAreNoHalfPanels) {

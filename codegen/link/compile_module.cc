@@ -6,9 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/ir/float_choices.h"
+#include "codegen/ir/llvm_error.h"
 #include "codegen/ir/module_passes.h"
 #include "codegen/link/link.h"
+#include "graph/status_macros.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
@@ -146,23 +149,21 @@ uint64_t ModulesEmitted() { return modules_emitted.load(std::memory_order_relaxe
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
                                                                   llvm::TargetMachine& machine, ModuleText* text) {
+  const CollectedDiagnostics diagnostics(module->getContext());
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   module->setPICLevel(llvm::PICLevel::SmallPIC);
   SetAttributes(*module, machine);
-  if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
+  TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
   RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
   LowerFloatChoices(*module, Extremes::kAll);
   HoldQuotients(*module);
   BoundTimeOfBackEnd(*module);
   assert(VerifyModule(*module).ok());
-  if (text != nullptr) {
-    if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;
-  }
+  if (text != nullptr) TAILOR_RETURN_IF_ERROR(Print(*module, machine, *text));
   llvm::SmallVector<char, 0> object;
-  if (absl::Status status = RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object); !status.ok()) {
-    return status;
-  }
+  TAILOR_RETURN_IF_ERROR(RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object));
+  TAILOR_RETURN_IF_ERROR(diagnostics.status(absl::StrCat("module ", module->getName().str())));
   modules_emitted.fetch_add(1, std::memory_order_relaxed);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), module->getName(),
                                                          /*RequiresNullTerminator=*/false);

@@ -272,7 +272,7 @@ std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& para
   std::string classes;
   std::optional<Contraction> matmul;
   if (plan.IsContraction()) matmul = ContractionOf(plan);
-  const bool few_columns = matmul && MaxOf(plan, plan.axes[matmul->n].dim_size) <= kMostRowVectorColumns;
+  const bool few_columns = matmul && MaxOf(plan, plan.axes[matmul->n].dim_size) <= kMostStagedColumns;
   for (const Parameter& parameter : parameters) {
     if (matmul && parameter.axis == matmul->k) {
       const bool several_blocks = parameter.value > kDepthBytes / SizeOf(matmul->accumulate);

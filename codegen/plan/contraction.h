@@ -62,6 +62,7 @@ inline constexpr int64_t kLargeRhsBytes = 1 << 20;    // rhs from this size on t
 inline constexpr int64_t kShortDepth = 640;           // up to this K, results stored along rows have more rows per task
 inline constexpr int64_t kTransposedDepth = 64;       // up to this K, transposing sums takes long beside summing
 inline constexpr int64_t kMostRowVectorColumns = 24;  // up to this N, lanes may run along rows
+inline constexpr int64_t kMostStagedColumns = 32;     // the same, with eight lanes and a staging buffer
 // From these K and N on, matmuls whose results lie along rows pack rows (codegen/cpu/gemm/pack_rows.h).
 inline constexpr int64_t kLeastPackedDepth = 96, kLeastPackedColumns = 128, kLeastGatheredColumns = 256;
 // From this K on they pack few rows, too, where tiles have few rows: a tile's lines, one per step, fill a third of L1.

@@ -7,6 +7,7 @@
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/gemm/copy_rows.h"
 #include "codegen/cpu/gemm/pack_rows.h"
+#include "codegen/cpu/gemm/row_runs.h"
 #include "codegen/cpu/gemm/staging_dims.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/ir/emit_loop.h"
@@ -204,6 +205,7 @@ void LhsOperand::EmitStrides() {
     strides_[d] = stride;
     stride = b_.CreateMul(stride, dim_sizes[d], "stride");
   }
+  if (SplitsColumns(plan_, c_, schedule_.tile)) odd_columns_ = b_.CreateLShr(dim_sizes.back(), 1, "odd.columns");
 }
 
 Value* LhsOperand::EmitStride(const AccessMap& map) {
@@ -221,6 +223,10 @@ Value* LhsOperand::EmitOffset(Value* m, Value* k) {
   Value* offset = I64(0);
   for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
     Value* index = b_.CreateSub(scalars_.Emit(c_.lhs.args[d]), starts_[d], "within");
+    if (odd_columns_ != nullptr && d + 1 == c_.lhs.args.size()) {
+      Value* odd = b_.CreateMul(b_.CreateAnd(index, 1), odd_columns_, "odd");
+      index = b_.CreateAdd(b_.CreateAShr(index, 1), odd, "within.split");
+    }
     offset = b_.CreateAdd(offset, b_.CreateMul(index, strides_[d]), "offset");
   }
   return offset;
@@ -278,6 +284,7 @@ void LhsOperand::EmitRuns(Value* first, Value* count, Value* k,
       // A slope along the last dim alone stays a constant.
       if (of_dim.slope == I64(0)) continue;
       Value* slope = strides_[d] == I64(1) ? of_dim.slope : b_.CreateMul(of_dim.slope, strides_[d], "slope");
+      if (odd_columns_ != nullptr && d + 1 == c_.lhs.args.size()) slope = b_.CreateAShr(slope, 1, "slope.split");
       run.slope = run.slope == I64(0) ? slope : b_.CreateAdd(run.slope, slope, "slope");
     }
     body(i, offset, run);
@@ -362,7 +369,7 @@ void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     for (ExprId index : c_.lhs.args) ranges.push_back(EmitRange(index, m, of_k));
     for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
     EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] {
-      EmitFillStaging(b_, plan_, c_, frame_, scalars_, FillLanes(), ranges, {base_, starts_, strides_});
+      EmitFillStaging(b_, plan_, c_, frame_, scalars_, FillLanes(), ranges, {base_, starts_, strides_, odd_columns_});
     });
   }
   if (schedule_.tile.rows_in_lanes) {

@@ -109,9 +109,10 @@ class LhsOperand {
   ScalarEmitter& scalars_;
   const Buffer& buffer_;  // that is read: the tensor in memory, or the staging buffer
 
-  std::vector<llvm::Value*> strides_;  // per dim of buffer_, in elements
-  std::vector<llvm::Value*> starts_;   // of the staging buffer in the tensor, per dim
-  llvm::Value* base_ = nullptr;        // address of the element with index starts_
+  std::vector<llvm::Value*> strides_;   // per dim of buffer_, in elements
+  std::vector<llvm::Value*> starts_;    // of the staging buffer in the tensor, per dim
+  llvm::Value* odd_columns_ = nullptr;  // StagingBuffer::odd_columns
+  llvm::Value* base_ = nullptr;         // address of the element with index starts_
   llvm::Value *row_stride_ = nullptr, *depth_stride_ = nullptr;
   llvm::Value *row_table_ = nullptr, *depth_table_ = nullptr;
   llvm::Value* first_row_ = nullptr;   // of the task

@@ -52,7 +52,7 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 // `ordered_reads`: fences order the reads, so operands get no attribute that excludes other writers.
 void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, llvm::Function& function) {
   const char* const kNames[] = {"lhs",
-                                kernel.tables || kernel.row_step > 0 ? "row_offsets" : "row_stride",
+                                kernel.tables || kernel.rows_in_lanes ? "row_offsets" : "row_stride",
                                 kernel.tables    ? "depth_offsets"
                                 : kernel.squares ? "rows"
                                                  : "depth_stride",
@@ -61,7 +61,7 @@ void SetArgumentNamesAndAliasing(const MicroKernel& kernel, bool ordered_reads, 
                                 "depth",
                                 "tile",
                                 "resume",
-                                kernel.row_step > 0 ? "rows" : "ahead",
+                                kernel.rows_in_lanes ? "rows" : "ahead",
                                 "ahead_stride",
                                 "ahead_step"};
   for (llvm::Argument& argument : function.args()) {
@@ -569,16 +569,16 @@ class MicroKernelEmitter {
 
 int StepsPerBlock(const MicroKernel& kernel, const EmitTarget& target) {
   constexpr int kMostSums = 12, kMostRows = 7, kSteps = 4;
-  const int sums = kernel.rows * kernel.panels * (kernel.columns / kernel.lanes);
-  const bool blocks = target.fma && kernel.row_step == 0 && !kernel.squares && kernel.lhs == kernel.accumulate;
-  return blocks && sums <= kMostSums && kernel.rows <= kMostRows ? kSteps : 1;
+  const bool blocks = target.fma && !kernel.squares && kernel.lhs == kernel.accumulate;
+  const int sums = kernel.rows * kernel.panels * kernel.columns / kernel.lanes;
+  const bool many_rows = !kernel.rows_in_lanes && kernel.rows > kMostRows;
+  return blocks && sums <= kMostSums && !many_rows ? kSteps : 1;
 }
 
 std::string NameOf(const MicroKernel& kernel) {
-  if (kernel.row_step > 0) {
+  if (kernel.rows_in_lanes) {
     return absl::StrCat("micro_", NameOf(kernel.accumulate), "_rows_", kernel.lanes, "x2x", kernel.columns,
-                        kernel.tables ? "_tables" : "", kernel.row_step > 1 ? "_step2" : "",
-                        kernel.masks_rows ? "_masked" : "");
+                        kernel.tables ? "_tables" : "", kernel.masks_rows ? "_masked" : "");
   }
   if (kernel.squares) return absl::StrCat("micro_f32_squares_", kernel.columns, "_columns");
   std::string name = absl::StrCat("micro_", NameOf(kernel.lhs), "_", NameOf(kernel.rhs), "_", NameOf(kernel.accumulate),
@@ -605,7 +605,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
   llvm::Type* place = kernel.tables ? ptr : i64;
-  llvm::Type* row = kernel.row_step > 0 ? ptr : place;
+  llvm::Type* row = kernel.rows_in_lanes ? ptr : place;
   llvm::Type* parameters[] = {ptr, row, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -617,7 +617,7 @@ void EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::
   llvm::Function* function = DeclareMicroKernel(kernel, module);
   SetArgumentNamesAndAliasing(kernel, ReadsWordsTwice(kernel, target) || StepsPerBlock(kernel, target) > 1, *function);
   const bool tiles = MultipliesTiles(target, kernel.rhs, kernel.unit_depth_stride && !kernel.tables);
-  if (kernel.row_step > 0) {
+  if (kernel.rows_in_lanes) {
     EmitRowVectorKernel(kernel, target, function);
   } else if (kernel.squares) {
     EmitSquareKernel(kernel, function);

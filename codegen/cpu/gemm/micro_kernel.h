@@ -38,15 +38,15 @@ struct MicroKernel {
   bool split_words = false;
   bool fetch_ahead = false;  // see below
   bool rhs_rows = false;     // the rhs is rows of a tensor, see below
-  // > 0: lanes run along rows, 1 or 2 elements apart; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is
-  // two vectors of rows times `columns` columns, any number of one panel.
-  int row_step = 0;
+  // Lanes run along rows; what differs says codegen/cpu/gemm/row_vector_kernel.h. A tile is two vectors of rows times
+  // `columns` columns, any number of one panel.
+  bool rows_in_lanes = false;
   // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be
   // any number. Tiles of 9 to 16 rows, which are the third argument.
   bool squares = false;
   // Steps of K in a word of the rhs, which are multiplied together; 1: the rhs has no words.
   int word_steps() const { return StepsPerWord(PanelLayout(rhs), rhs); }
-  // With row_step: sums beyond a vector's rows are kept; with a step of 1, lhs is not read there either.
+  // With rows_in_lanes: sums beyond a vector's rows are kept, and lhs is not read there.
   bool masks_rows = false;
 };
 

@@ -1,7 +1,6 @@
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 
 #include <array>
-#include <cassert>
 #include <vector>
 
 #include "codegen/ir/emit_loop.h"
@@ -58,7 +57,18 @@ class RowVectorEmitter {
         for_all([&](llvm::AllocaInst* sum, Value* address, Value* mask) { b_.CreateStore(Load(address, mask), sum); });
       });
     }
-    EmitLoop(b_, b_.getInt64(0), depth_, 1, "k", [&](Value* k) { EmitStep(k, sums); });
+    Value* k = b_.getInt64(0);
+    if (const int steps = StepsPerBlock(kernel_, target_); steps > 1) {
+      Value* end = b_.CreateSub(depth_, b_.getInt64(steps - 1), "blocks.end");
+      k = EmitLoop(b_, k, end, steps, "block", [&](Value* first) {
+        for (int i = 0; i < steps; ++i) {
+          // Keeps LLVM's scheduler from hoisting loads, for which there are no registers.
+          if (i > 0) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+          EmitStep(b_.CreateAdd(first, b_.getInt64(i)), sums);
+        }
+      });
+    }
+    EmitLoop(b_, k, depth_, 1, "k", [&](Value* step) { EmitStep(step, sums); });
     for_all([&](llvm::AllocaInst* sum, Value* address, Value* mask) {
       Value* value = b_.CreateLoad(vector_, sum);
       if (mask == nullptr) {
@@ -106,14 +116,8 @@ class RowVectorEmitter {
 
   // The elements of a vector of rows, `depth` elements from the first step of K.
   Value* EmitRows(const RowVector& vector, Value* depth) {
-    Value* address = b_.CreateGEP(element_, lhs_, b_.CreateAdd(vector.offset, depth), "rows");
-    if (kernel_.row_step == 1) return Load(address, vector.mask);
-    assert(kernel_.row_step == 2 && "rows lie further apart");
-    // Both halves have lanes to spare, and are read in a staging buffer.
-    Value *low = Load(address, nullptr), *high = Load(b_.CreateConstGEP1_64(element_, address, kernel_.lanes), nullptr);
-    llvm::SmallVector<int, kPanelColumns> even;
-    for (int lane = 0; lane < kernel_.lanes; ++lane) even.push_back(2 * lane);
-    return b_.CreateShuffleVector(low, high, even, "rows.even");
+    Value* offset = b_.CreateAdd(vector.offset, depth);
+    return Load(b_.CreateGEP(element_, lhs_, offset, "rows"), vector.mask);
   }
 
   const MicroKernel& kernel_;

@@ -21,7 +21,7 @@ constexpr int MostColumnsOfRowVectors(int lanes, bool masks_rows) { return lanes
 // - resume: may be true with masks_rows only.
 //
 // Without masks_rows, lanes beyond a vector's rows are read in lhs, and stored to tile: vectors are stored in order, so
-// that the next one overwrites them. With a step of 2, lhs is read there in any case.
+// that the next one overwrites them.
 void EmitRowVectorKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::Function* function);
 
 }  // namespace tailor::gemm

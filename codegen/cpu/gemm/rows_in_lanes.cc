@@ -1,9 +1,9 @@
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
+#include "codegen/cpu/gemm/row_runs.h"
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/plan_queries.h"
@@ -12,53 +12,6 @@ namespace tailor::gemm {
 namespace {
 
 using llvm::Value;
-
-// How an index grows from row to row within a run, if that is a constant. A run ends where a digit of m carries.
-std::optional<int64_t> StepInRun(const KernelPlan& plan, int m, ExprId id) {
-  if (!DependsOn(plan, id, m)) return 0;
-  const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kAxis) return 1;
-  if (e.args.size() != 2) return std::nullopt;
-  const std::optional<int64_t> a = StepInRun(plan, m, e.args[0]), b = StepInRun(plan, m, e.args[1]);
-  if (!a || !b) return std::nullopt;
-  const auto factor = [&](ExprId arg) {
-    const Expr& x = plan.exprs[arg];
-    return x.kind == ExprKind::kDimSize && x.dim_size.is_constant() ? std::optional(x.dim_size.constant) : std::nullopt;
-  };
-  switch (e.kind) {
-    case ExprKind::kIndexAdd:
-      return *a + *b;
-    case ExprKind::kIndexSub:
-      return *a - *b;
-    case ExprKind::kIndexMul: {
-      const std::optional<int64_t> of_a = factor(e.args[0]), of_b = factor(e.args[1]);
-      if (of_a) return *of_a * *b;
-      if (of_b) return *a * *of_b;
-      return std::nullopt;
-    }
-    case ExprKind::kIndexFloorDiv:
-      return *a <= 1 ? std::optional<int64_t>(0) : std::nullopt;
-    case ExprKind::kIndexMod:
-      return *a <= 1 ? a : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-// The known length of runs: the least known divisor of a remainder of m; 0 if there is none.
-int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id) {
-  const Expr& e = plan.exprs[id];
-  int64_t length = 0;
-  const auto ends_at = [&](int64_t size) {
-    length = length == 0 || size == 0 ? length + size : std::min(length, size);
-  };
-  for (ExprId arg : e.args) ends_at(LengthOfRuns(plan, m, arg));
-  if (e.kind == ExprKind::kIndexMod && DependsOn(plan, e.args[0], m)) {
-    const Expr& divisor = plan.exprs[e.args[1]];
-    if (divisor.kind == ExprKind::kDimSize && divisor.dim_size.is_constant()) ends_at(divisor.dim_size.constant);
-  }
-  return length;
-}
 
 int KnownColumns(const KernelPlan& plan, const Contraction& c) {
   return static_cast<int>(RangeOfDimSize(plan, plan.axes[c.n].dim_size).max);
@@ -75,7 +28,7 @@ MicroKernel RowVectorKernelOf(const KernelPlan& plan, const Contraction& c, cons
   return {.rows = 2 * schedule.lanes,
           .lanes = schedule.lanes,
           .tables = form.tables,
-          .row_step = static_cast<int>(StepOfRows(plan, c, form)),
+          .rows_in_lanes = true,
           .masks_rows = MasksRows(plan, c, schedule.tile.depth)};
 }
 
@@ -96,27 +49,17 @@ std::vector<Pass> PassesOf(const MicroKernel& kernel, int columns, int panel) {
 
 }  // namespace
 
-int64_t StepOfRows(const KernelPlan& plan, const Contraction& c, const LhsForm& form) {
-  if (!form.tables) return form.rows.IsUnitInLastDim() ? 1 : 0;
-  if (c.fill < 0) return 0;  // rows in memory end where the tensor may end
-  const size_t last = c.lhs.args.size() - 1;
-  for (size_t d = 0; d < last; ++d) {
-    if (StepInRun(plan, c.m, c.lhs.args[d]) != 0) return 0;
-  }
-  const int64_t step = StepInRun(plan, c.m, c.lhs.args[last]).value_or(0);
-  return step == 1 || step == 2 ? step : 0;
-}
-
 bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& c, const LhsForm& form, int lanes) {
   for (const int buffer : {c.lhs.ref, c.rhs.ref}) {
     if (plan.buffers[buffer].dtype != DType::kF32) return false;
   }
   const DimSizeRange columns = RangeOfDimSize(plan, plan.axes[c.n].dim_size);
-  if (c.accumulate != DType::kF32 || lanes < 8 || !columns.fixed || StepOfRows(plan, c, form) == 0) return false;
+  if (c.accumulate != DType::kF32 || lanes < 8 || !columns.fixed || !LoadsVectorsOfRows(plan, c, form)) return false;
   // More columns take several passes, which pays where the transposition of the sums takes long beside the products.
   const int64_t depth = RangeOfDimSize(plan, plan.axes[c.k].dim_size).max;
   const bool masks_rows = MasksRows(plan, c, kDepthBytes / static_cast<int64_t>(sizeof(float)));
-  int64_t most = depth <= kTransposedDepth ? kMostRowVectorColumns : MostColumnsOfRowVectors(lanes, masks_rows);
+  int64_t most = MostColumnsOfRowVectors(lanes, masks_rows);
+  if (depth <= kTransposedDepth) most = lanes == 8 && c.fill >= 0 ? kMostStagedColumns : kMostRowVectorColumns;
   if (const int64_t run = LengthOfRuns(plan, c.m, c.lhs.args.back()); run > 0) {
     most = most * run / ((run + lanes - 1) / lanes * lanes);  // lanes beyond a run are idle
   }

@@ -17,9 +17,6 @@
 
 namespace tailor::gemm {
 
-// Elements between neighbouring rows of a run in the lhs, 1 or 2; 0: vectors of rows cannot be loaded.
-int64_t StepOfRows(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form);
-
 // Whether rows in lanes are faster than columns in lanes. `lanes`: of a register.
 bool TakesRowsInLanes(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form, int lanes);
 

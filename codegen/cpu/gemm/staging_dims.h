@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "codegen/cpu/gemm/row_runs.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
 
@@ -27,6 +28,10 @@ class StagingDims {
     for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
       const Number spread = of_.Add(Spread(c_.lhs.args[d]), of_.Constant(1));
       dim_sizes.push_back(of_.Min(spread, of_.Of(plan_.buffers[c_.lhs.ref].dims[d])));
+    }
+    if (SplitsColumns(plan_, c_, tile_)) {  // as many odd columns as even ones
+      const Number two = of_.Constant(2);
+      dim_sizes.back() = of_.Mul(of_.CeilDiv(dim_sizes.back(), two), two);
     }
     return dim_sizes;
   }

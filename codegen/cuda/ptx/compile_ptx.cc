@@ -7,6 +7,7 @@
 #include "codegen/cuda/device_ir/inline_divisions.h"
 #include "codegen/cuda/device_ir/lower_device_intrinsics.h"
 #include "codegen/ir/float_choices.h"
+#include "codegen/ir/llvm_error.h"
 #include "codegen/ir/module_passes.h"
 #include "graph/status_macros.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -42,6 +43,7 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const CudaTarge
 
 absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, const CudaTarget& target) {
   TAILOR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(target));
+  const CollectedDiagnostics diagnostics(module->getContext());
   module->setTargetTriple(kTriple);
   module->setDataLayout(machine->createDataLayout());
   for (llvm::Function& function : *module) {
@@ -68,6 +70,7 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
     return absl::InternalError("the back end cannot emit PTX");
   }
   back_end.run(*module);
+  TAILOR_RETURN_IF_ERROR(diagnostics.status(absl::StrCat("module ", module->getName().str())));
   return ptx.str().str();
 }
 

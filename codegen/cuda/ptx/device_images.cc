@@ -8,6 +8,7 @@
 #include "codegen/cuda/ptx/assembler.h"
 #include "codegen/cuda/ptx/compile_ptx.h"
 #include "codegen/cuda/ptx/join_ptx.h"
+#include "codegen/ir/llvm_error.h"
 #include "codegen/ir/module_passes.h"
 #include "graph/status_macros.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -34,12 +35,13 @@ std::string BitcodeOf(const llvm::Module& module) {
 
 absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules) {
   llvm::LLVMContext context;
+  const CollectedDiagnostics diagnostics(context);
   llvm::Module all("kernels", context);
   for (const std::string& bitcode : modules) {
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernels"), context);
     if (!module) return absl::InternalError(llvm::toString(module.takeError()));
     if (llvm::Linker::linkModules(all, std::move(*module))) {
-      return absl::InternalError("two modules define one symbol");
+      return diagnostics.status("linking modules");
     }
   }
   return BitcodeOf(all);

@@ -42,6 +42,22 @@ done:
   EXPECT_THAT(data, ::testing::ElementsAre(0, 0, 0, 0, 5));
 }
 
+// LLVM's default is to print the message and to end the process.
+TEST(CompileModule, AnErrorOfTheBackEndIsAStatus) {
+  llvm::LLVMContext context;
+  auto machine = MakeTargetMachine(*FindCpuTarget("x86-64-v3"));
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  const auto object = CompileModule(ParseIr(context, R"(
+define <16 x i32> @hold(<16 x i32> %x) {
+  %y = call <16 x i32> asm "", "=x,0"(<16 x i32> %x)
+  ret <16 x i32> %y
+}
+)"),
+                                    **machine);
+  EXPECT_EQ(object.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(object.status().message(), HasSubstr("couldn't allocate output register for constraint 'x'"));
+}
+
 // Loop strength reduction computes what is left of a row anew for each row.
 TEST(CompileModule, LoopsDoNotDivideAgain) {
   llvm::LLVMContext context;

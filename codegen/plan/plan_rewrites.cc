@@ -90,6 +90,20 @@ KernelForm MergedForm(KernelForm form, int outer) {
 // remainder.
 enum class MergedIndex : uint8_t { kInner, kDigits };
 
+// The facts of the product of two dim sizes.
+DimSlot ProductOf(const KernelPlan& plan, const DimSize& a, const DimSize& b) {
+  const auto slot_of = [&](const DimSize& dim_size) {
+    const int64_t n = dim_size.constant;
+    return dim_size.is_constant() ? DimSlot{.value = n, .divisor = std::max<int64_t>(n, 1), .max = n}
+                                  : plan.dims[dim_size.slot];
+  };
+  const DimSlot x = slot_of(a), y = slot_of(b);
+  DimSlot product{.value = x.value * y.value};
+  if (__builtin_mul_overflow(x.divisor, y.divisor, &product.divisor)) product.divisor = 1;
+  if (__builtin_mul_overflow(x.max, y.max, &product.max)) product.max = INT64_MAX;
+  return product;
+}
+
 KernelPlan Merge(const KernelPlan& from, int outer, MergedIndex index = MergedIndex::kInner) {
   KernelPlan to;
   to.name = from.name;
@@ -98,7 +112,7 @@ KernelPlan Merge(const KernelPlan& from, int outer, MergedIndex index = MergedIn
   for (int i = 0; i < static_cast<int>(from.axes.size()); ++i) {
     const DimSize& dim_size = from.axes[i].dim_size;
     DimSlot slot = dim_size.is_constant() ? DimSlot{.value = dim_size.constant} : from.dims[dim_size.slot];
-    if (i == outer) slot = {.value = slot.value * ValueOf(from, from.axes[++i].dim_size)};
+    if (i == outer) slot = ProductOf(from, dim_size, from.axes[++i].dim_size);
     to.axes.push_back({to.AddDim(slot), from.axes[i].role});
   }
   auto axis = [&](int old) {

@@ -317,18 +317,17 @@ class ContractionEmitter {
     EmitMicroKernelCall(b_, micro_kernels_, tile.rows, tile.panels, EmitHalf(tile), arguments);
   }
 
-  // Whether the tile is a panel whose last half is padding, if there are micro-kernels of half a panel. They do not
-  // write the sums of the padding: these are set to zero, since the epilogue computes on them.
+  // Whether the last half of the tile's panels is padding that its micro-kernel leaves out. Its sums are set to zero,
+  // since the epilogue computes on them.
   Value* EmitHalf(const MatmulTile& tile) {
     if (!HasHalfPanels(micro_kernels_)) return b_.getFalse();
     constexpr int kHalf = kPanelColumns / 2;
-    Value* columns = b_.CreateSub(AxisDimSize(c_.n), b_.CreateMul(tile.panel, I64(kPanelColumns)), "columns.left");
-    Value* is_half =
-        b_.CreateAnd(b_.CreateICmpEQ(tile.panels, I64(1)), b_.CreateICmpSLE(columns, I64(kHalf)), "is_half");
+    Value* is_half = EmitIsHalf(b_, micro_kernels_, AxisDimSize(c_.n), tile.panel, tile.panels);
     llvm::Type* half = RegisterType(b_.getContext(), c_.accumulate, kHalf);
     EmitIf(b_, is_half, "half", [&] {
-      EmitLoop(b_, I64(0), tile.rows, 1, "half.row", [&](Value* row) {
-        Value* offset = b_.CreateAdd(b_.CreateMul(row, I64(kPanelColumns)), I64(kHalf));
+      Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "half.width");
+      EmitLoop(b_, I64(1), b_.CreateAdd(tile.rows, I64(1)), 1, "half.row", [&](Value* rows) {
+        Value* offset = b_.CreateSub(b_.CreateMul(rows, width), I64(kHalf));
         Value* padding = b_.CreateInBoundsGEP(sum_type_, tile.address, offset, "padding");
         b_.CreateAlignedStore(llvm::Constant::getNullValue(half), padding, llvm::Align(SizeOf(c_.accumulate) * kHalf));
       });

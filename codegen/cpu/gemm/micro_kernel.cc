@@ -75,7 +75,8 @@ class MicroKernelEmitter {
  public:
   MicroKernelEmitter(const MicroKernel& kernel, const EmitTarget& target, llvm::Function* function)
       : kernel_(kernel), target_(target), function_(function), b_(function->getContext()) {
-    pieces_ = kernel.columns / kernel.lanes;
+    columns_ = kernel.sums() / kernel.rows;
+    pieces_ = kPanelColumns / kernel.lanes;
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
@@ -214,7 +215,7 @@ class MicroKernelEmitter {
   }
   llvm::Value* Arg(Argument argument) { return function_->getArg(argument); }
   llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
-  int TileSize() const { return kernel_.rows * kernel_.panels * pieces_; }
+  int TileSize() const { return kernel_.sums(); }
   int BlockSteps() const { return StepsPerBlock(kernel_, target_); }
 
   // One pointer, advanced at each step, serves three rows: addresses have a base and 0, 1 or 2 strides.
@@ -225,8 +226,8 @@ class MicroKernelEmitter {
 
   // Address of sum number `i`.
   llvm::Value* TileAddress(int i) {
-    const int per_panel = kPanelColumns / kernel_.lanes;
-    return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), i / pieces_ * per_panel + i % pieces_, "tile.piece");
+    const int place = i / columns_ * kernel_.panels * pieces_ + i % columns_;
+    return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), place, "tile.piece");
   }
 
   // Addresses of the first element of each row and panel.
@@ -271,7 +272,7 @@ class MicroKernelEmitter {
   }
 
   // Operands of a step: lhs(row) is the element of that row in every lane; rhs(column) is a register of the rhs, column
-  // < panels * pieces_. multiply_add adds the product of the two to a sum.
+  // < columns_. multiply_add adds the product of the two to a sum.
   struct StepFactors {
     std::function<llvm::Value*(int row)> lhs;
     std::function<llvm::Value*(int column)> rhs;
@@ -530,20 +531,19 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
   }
 
-  // One step of every sum. Sums are numbered [row][panel][piece], as in the tile. The operand with fewer registers is
+  // One step of every sum. Sums are numbered [row][register], as in the tile. The operand with fewer registers is
   // loaded first and kept, and the other streams past it: that leaves the most registers for sums.
   Sums EmitStep(const Sums& sums, const StepFactors& factors) {
-    const int columns = kernel_.panels * pieces_;
-    const bool keep_rhs = columns < kernel_.rows;
+    const bool keep_rhs = columns_ < kernel_.rows;
     std::vector<llvm::Value*> kept;
-    for (int i = 0; i < std::min(columns, kernel_.rows); ++i) {
+    for (int i = 0; i < std::min(columns_, kernel_.rows); ++i) {
       kept.push_back(keep_rhs ? factors.rhs(i) : factors.lhs(i));
     }
     Sums next(sums.size());
-    for (int outer = 0; outer < std::max(columns, kernel_.rows); ++outer) {
+    for (int outer = 0; outer < std::max(columns_, kernel_.rows); ++outer) {
       llvm::Value* passing = keep_rhs ? factors.lhs(outer) : factors.rhs(outer);
       for (size_t inner = 0; inner < kept.size(); ++inner) {
-        const int i = keep_rhs ? outer * columns + inner : inner * columns + outer;
+        const int i = keep_rhs ? outer * columns_ + inner : inner * columns_ + outer;
         llvm::Value *lhs = keep_rhs ? passing : kept[inner], *rhs = keep_rhs ? kept[inner] : passing;
         next[i] = factors.multiply_add(lhs, rhs, sums[i]);
       }
@@ -555,7 +555,8 @@ class MicroKernelEmitter {
   const EmitTarget& target_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
-  int pieces_;          // registers of a panel row that are multiplied
+  int pieces_;          // registers of a whole panel row
+  int columns_;         // registers of a row of sums
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
   std::vector<llvm::Value*> lhs_at_;     // State::lhs of the current step
@@ -570,9 +571,8 @@ class MicroKernelEmitter {
 int StepsPerBlock(const MicroKernel& kernel, const EmitTarget& target) {
   constexpr int kMostSums = 12, kMostRows = 7, kSteps = 4;
   const bool blocks = target.fma && !kernel.squares && kernel.lhs == kernel.accumulate;
-  const int sums = kernel.rows * kernel.panels * kernel.columns / kernel.lanes;
   const bool many_rows = !kernel.rows_in_lanes && kernel.rows > kMostRows;
-  return blocks && sums <= kMostSums && !many_rows ? kSteps : 1;
+  return blocks && kernel.sums() <= kMostSums && !many_rows ? kSteps : 1;
 }
 
 std::string NameOf(const MicroKernel& kernel) {

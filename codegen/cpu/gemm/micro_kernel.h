@@ -26,7 +26,7 @@ struct MicroKernel {
   int rows = 1;
   int panels = 1;
   int lanes = 16;               // of one register: 4, 8 or 16
-  int columns = kPanelColumns;  // of each panel that are multiplied, from its first on: whole registers
+  int columns = kPanelColumns;  // of the last panel that are multiplied, from its first on: whole registers
   DType lhs = DType::kF32;
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
@@ -44,6 +44,8 @@ struct MicroKernel {
   // Few columns: squares of the lhs are transposed in registers (codegen/cpu/gemm/square_kernel.h). `columns` may be
   // any number. Tiles of 9 to 16 rows, which are the third argument.
   bool squares = false;
+  // Registers that hold the sums.
+  int sums() const { return rows * ((panels - 1) * kPanelColumns + columns) / lanes; }
   // Steps of K in a word of the rhs, which are multiplied together; 1: the rhs has no words.
   int word_steps() const { return StepsPerWord(PanelLayout(rhs), rhs); }
   // With rows_in_lanes: sums beyond a vector's rows are kept, and lhs is not read there.
@@ -66,7 +68,7 @@ llvm::Function* DeclareMicroKernel(const MicroKernel& kernel, llvm::Module& modu
 //   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 rhs_stride, i64 depth, ptr tile, i1 resume,
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16] (to zeros if `resume` is
-// false) and stores the sums in the tile. Of each panel's 16 columns only the first `columns` are computed. Strides
+// false) and stores the sums in the tile. Of the last panel's 16 columns only the first `columns` are computed. Strides
 // count elements; rhs and tile are 64-byte aligned. Kernels call it from other modules: one definition serves all
 // matmuls of a target.
 //

@@ -1,6 +1,7 @@
 #include "codegen/cpu/gemm/micro_kernels.h"
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/cpu/gemm/rhs_operand.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
@@ -14,17 +15,18 @@ namespace tailor::gemm {
 
 namespace {
 
+constexpr int kHalf = kPanelColumns / 2;
+
 // Whether a last panel of at most half of the columns has micro-kernels of its own: registers of eight lanes then skip
-// one of two. Only where a tile has one panel; its columns may be unknown.
+// one of two. Its columns may be unknown.
 bool MayHaveHalfPanel(const MicroKernel& kernel, const DimSizeRange& n) {
-  constexpr int kHalf = kPanelColumns / 2;
   if (kernel.lanes != kHalf || kernel.columns != kPanelColumns || kernel.lhs != DType::kF32) return false;
   if (!n.fixed) return n.divisor % kPanelColumns != 0;
   return n.max % kPanelColumns > 0 && n.max % kPanelColumns <= kHalf;
 }
 
 bool IsHalf(const MicroKernel& kernel) {
-  return kernel.panels == 1 && kernel.lanes == kPanelColumns / 2 && kernel.columns == kernel.lanes && !kernel.squares;
+  return kernel.lanes == kHalf && kernel.columns == kernel.lanes && !kernel.squares && !kernel.rows_in_lanes;
 }
 
 }  // namespace
@@ -58,8 +60,13 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
     next.fetch_ahead = !next.squares && TilePrefetch::InMicroKernels(plan, contraction, schedule.tile, rows);
   }
   if (!MayHaveHalfPanel(kernel, n)) return kernels;
+  const int64_t all_panels = n.fixed ? (n.max + kPanelColumns - 1) / kPanelColumns : 0;
   for (size_t i = 0, all = kernels.size(); i < all; ++i) {
-    if (kernels[i].panels == 1) kernels.emplace_back(kernels[i]).columns = kernel.lanes;
+    if (kernels[i].panels == all_panels) {
+      kernels[i].columns = kHalf;
+    } else if (kernels[i].panels == 1) {
+      kernels.emplace_back(kernels[i]).columns = kHalf;
+    }
   }
   return kernels;
 }
@@ -77,17 +84,31 @@ absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, 
 }
 
 bool HasHalfPanels(absl::Span<const MicroKernel> kernels) {
-  const auto is_whole = [](const MicroKernel& kernel) { return kernel.columns == kPanelColumns; };
-  return std::any_of(kernels.begin(), kernels.end(), IsHalf) && std::any_of(kernels.begin(), kernels.end(), is_whole);
+  const auto is_wider = [](const MicroKernel& kernel) { return kernel.panels > 1 || kernel.columns > kHalf; };
+  return std::any_of(kernels.begin(), kernels.end(), IsHalf) && std::any_of(kernels.begin(), kernels.end(), is_wider);
+}
+
+llvm::Value* EmitIsHalf(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* columns,
+                        llvm::Value* panel, llvm::Value* panels) {
+  llvm::Value* left = b.CreateSub(columns, b.CreateMul(panel, b.getInt64(kPanelColumns)), "columns.left");
+  llvm::Value* wide = b.CreateSub(b.CreateMul(panels, b.getInt64(kPanelColumns)), b.getInt64(kHalf));
+  llvm::Value* ends_half = b.CreateICmpSLE(left, wide, "ends.half");
+  llvm::Value* has_kernel = b.getFalse();
+  std::set<int> seen;
+  for (const MicroKernel& kernel : kernels) {
+    if (!IsHalf(kernel) || !seen.insert(kernel.panels).second) continue;
+    has_kernel = b.CreateOr(has_kernel, b.CreateICmpEQ(panels, b.getInt64(kernel.panels)));
+  }
+  return b.CreateAnd(ends_half, has_kernel, "is_half");
 }
 
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
                          llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments) {
-  constexpr int kKeyRows = 16, kHalf = 0;  // instead of a number of panels
-  if (kernels.empty()) return;             // a fixed dim size is 0: there are no tiles
+  constexpr int kKeyRows = 32, kKeyHalf = 16;
+  if (kernels.empty()) return;  // a fixed dim size is 0: there are no tiles
   const bool has_halves = HasHalfPanels(kernels);
-  if (has_halves) panels = b.CreateSelect(is_half, b.getInt64(kHalf), panels, "panels.or_half");
   llvm::Value* key = b.CreateAdd(b.CreateMul(rows, b.getInt64(kKeyRows)), panels, "shape");
+  if (has_halves) key = b.CreateAdd(key, b.CreateSelect(is_half, b.getInt64(kKeyHalf), b.getInt64(0)), "shape");
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::FunctionType* type = DeclareMicroKernel(kernels[0], *function->getParent())->getFunctionType();
   auto* found = llvm::BasicBlock::Create(b.getContext(), "tile", function);
@@ -98,8 +119,8 @@ void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> k
   for (const MicroKernel& kernel : kernels) {
     llvm::Function* micro_kernel = DeclareMicroKernel(kernel, *function->getParent());
     auto* block = llvm::BasicBlock::Create(b.getContext(), micro_kernel->getName(), function, found);
-    const int panels_or_half = has_halves && IsHalf(kernel) ? kHalf : kernel.panels;
-    choice->addCase(b.getInt64(kernel.rows * kKeyRows + panels_or_half), block);
+    const int half = has_halves && IsHalf(kernel) ? kKeyHalf : 0;
+    choice->addCase(b.getInt64(kernel.rows * kKeyRows + kernel.panels + half), block);
     callee->addIncoming(micro_kernel, block);
     llvm::BranchInst::Create(found, block);
   }

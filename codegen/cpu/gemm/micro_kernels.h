@@ -18,12 +18,17 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
 // The same; INTERNAL if FormOfLhs is.
 absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
-// Whether `kernels` have some of whole panels and some of half a panel (of eight lanes).
+// Whether some of `kernels` leave out the last half of their last panel (of eight lanes), and others do not or have
+// other panels.
 bool HasHalfPanels(absl::Span<const MicroKernel> kernels);
 
+// Whether (i1) a micro-kernel that leaves out half a panel multiplies a tile of `panels` panels from `panel` on, of a
+// matmul of `columns` columns. Requires HasHalfPanels(kernels).
+llvm::Value* EmitIsHalf(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* columns,
+                        llvm::Value* panel, llvm::Value* panels);
+
 // Calls the one of `kernels` whose shape is `rows` x `panels` (i64), with EmitMicroKernel's arguments; one has it.
-// Declares all of them. `is_half` (i1): the tile is one panel of which the last half is padding; if HasHalfPanels, a
-// micro-kernel of half a panel is called.
+// Declares all of them. `is_half`: EmitIsHalf; false if not HasHalfPanels.
 void EmitMicroKernelCall(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* rows,
                          llvm::Value* panels, llvm::Value* is_half, llvm::ArrayRef<llvm::Value*> arguments);
 

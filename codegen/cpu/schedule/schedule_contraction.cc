@@ -65,6 +65,15 @@ bool IsF32(const KernelPlan& plan, const Contraction& c) {
          plan.buffers[c.rhs.ref].dtype == DType::kF32;
 }
 
+// Whether tiles have one and a half panels: all columns, with registers of eight lanes. `by_rule`: tilings are not
+// chosen by cost.
+bool TakesOneAndAHalfPanels(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits, bool by_rule) {
+  constexpr int kHalf = kPanelColumns / 2;
+  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[c.n].dim_size);
+  const bool eight_lanes = traits.vector_bytes == kHalf * SizeOf(DType::kF32) && traits.fused_multiply_add;
+  return by_rule && eight_lanes && IsF32(plan, c) && n.fixed && n.max > kPanelColumns && n.max <= kPanelColumns + kHalf;
+}
+
 std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
                                                const CostProfile* costs, const ContractionTile& tile, int pieces) {
   const auto range = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
@@ -138,6 +147,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   const int pieces = one_panel ? gemm::PiecesOf(columns, schedule.lanes) : kPanelColumns / schedule.lanes;
   std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces, one_panel ? 1 : gemm::kMostBestPanels);
   const auto lhs = gemm::FormOfLhs(accesses, c);
+  if (!in_chain && lhs.ok() && TakesOneAndAHalfPanels(plan, c, traits, schedule.lane_axis == c.m || lhs->tables))
+    std::tie(tile.rows, tile.panels) = std::pair(gemm::kRowsOfOneAndAHalf, 2);
   if (!in_chain && !c.in_place && lhs.ok()) {
     const gemm::RowCopies copies = gemm::RowCopiesOf(plan, c, *lhs, EmitTarget::Of(traits));
     tile.copies_rows = copies != gemm::RowCopies::kNone;

@@ -36,11 +36,11 @@ std::vector<MicroKernel> FormsOfIntegers(int lanes, IntegerMatmuls instructions)
   return forms;
 }
 
-// `form` with every number of rows and panels that fits the registers, and with the first registers of a single panel.
+// `form` with every number of rows and panels that fits the registers, with the first registers of a single panel, and
+// with one and a half panels.
 void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKernel>& kernels) {
   constexpr int kMostRows = 14, kMostPanels = 8;
   const auto add = [&](int columns, int rows, int panels) {
-    if (!gemm::FitsRegisters(traits, columns / form.lanes, rows, panels)) return;
     form.columns = columns;
     form.rows = rows;
     form.panels = panels;
@@ -50,8 +50,14 @@ void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKer
     }
   };
   for (int rows = 1; rows <= kMostRows; ++rows) {
-    for (int panels = 1; panels <= kMostPanels; ++panels) add(kPanelColumns, rows, panels);
-    for (int columns = form.lanes; columns < kPanelColumns; columns += form.lanes) add(columns, rows, 1);
+    for (int panels = 1; panels <= kMostPanels; ++panels) {
+      if (gemm::FitsRegisters(traits, kPanelColumns / form.lanes, rows, panels)) add(kPanelColumns, rows, panels);
+    }
+    for (int pieces = 1; pieces < kPanelColumns / form.lanes; ++pieces) {
+      if (gemm::FitsRegisters(traits, pieces, rows, 1)) add(pieces * form.lanes, rows, 1);
+    }
+    const bool halves_panels = form.lanes == kPanelColumns / 2 && form.lhs == DType::kF32;
+    if (halves_panels && rows <= gemm::kRowsOfOneAndAHalf) add(form.lanes, rows, 2);
   }
 }
 

@@ -163,7 +163,8 @@ class TextWriter {
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       const DimSlot& slot = plan_.dims[i];
       if (slot.divisor == 1 && slot.max == INT64_MAX && slot.likely.empty()) continue;
-      absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max);
+      absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor);
+      if (slot.max < INT64_MAX) absl::StrAppend(&out_, ", at most ", slot.max);
       if (!slot.likely.empty()) absl::StrAppend(&out_, ", likely ", absl::StrJoin(slot.likely, " or "));
       out_ += "\n";
     }

@@ -126,8 +126,9 @@ class PlanParser {
     TAILOR_ASSIGN_OR_RETURN(const int slot, reader_.TakeNumbered("d"));
     TAILOR_RETURN_IF_ERROR(reader_.Expect(": multiple of "));
     TAILOR_ASSIGN_OR_RETURN(Slot(slot).divisor, reader_.TakeInteger());
-    TAILOR_RETURN_IF_ERROR(reader_.Expect(", at most "));
-    TAILOR_ASSIGN_OR_RETURN(Slot(slot).max, reader_.TakeInteger());
+    if (reader_.TakeIf(", at most ")) {
+      TAILOR_ASSIGN_OR_RETURN(Slot(slot).max, reader_.TakeInteger());
+    }
     for (bool more = reader_.TakeIf(", likely "); more; more = reader_.TakeIf("or ")) {
       TAILOR_ASSIGN_OR_RETURN(const int64_t value, reader_.TakeInteger());
       Slot(slot).likely.push_back(value);

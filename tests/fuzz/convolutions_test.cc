@@ -69,6 +69,23 @@ TEST(Convolutions, OfFewChannels) {
   ExpectRight({"N, 3, H, 40", {24, 3, 3, 3}, {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}}});  // in passes
 }
 
+// Rows in lanes that are every second column: lines of the staging buffer hold even columns, then odd ones.
+TEST(Convolutions, OfEverySecondColumn) {
+  ExpectRight({"N, 3, H, W", {8, 3, 3, 3}, {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}}});
+  ExpectRight({"N, 3, H, W", {32, 3, 3, 4}, {.strides = {1, 2}, .low = {0, 2}, .high = {1, 1}}});
+  ExpectRight({"N, 3, H, 67", {24, 3, 5, 5}, {.strides = {2, 2}, .dilations = {1, 3}, .low = {2, 6}, .high = {2, 6}}});
+  ExpectRight({"N, 2, L", {7, 2, 6}, {.strides = {2}, .dilations = {2}, .low = {5}, .high = {4}}});
+  ExpectRight({"N, 290, 3, W", {4, 290, 2, 2}, {.strides = {1, 2}, .low = {0, 1}, .high = {0, 0}}});  // K in parts
+}
+
+// On CPUs with eight lanes, tiles of one and a half panels.
+TEST(Convolutions, OfOneAndAHalfPanels) {
+  ExpectRight({"N, 70, H, W", {24, 70, 1, 1}, {}});
+  ExpectRight({"N, 9, H, W", {20, 9, 3, 3}, {.strides = {2, 1}, .low = {1, 1}, .high = {1, 1}}});
+  ExpectRight({"N, 24, 5, W", {51, 8, 3, 3}, {.low = {1, 1}, .high = {1, 1}}, 3});
+  ExpectRight({"N, 300, 3, W", {18, 300, 2, 2}, {.low = {1, 1}, .high = {0, 0}}});  // K in parts
+}
+
 // Taps far apart are staged apart (codegen/plan/far_taps.h).
 TEST(Convolutions, OfFarTaps) {
   ExpectRight({"N, 3, H, W", {5, 3, 3, 2}, {.strides = {2, 1}, .dilations = {17, 9}, .low = {17, 9}, .high = {9, 0}}});

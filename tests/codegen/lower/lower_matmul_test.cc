@@ -156,6 +156,7 @@ graph @heads(%q: f32[B, 3, 2, M, 8], %k: f32[B, 3, 1, N, 8], %mask: f32[B, 1, 1,
 )");
   EXPECT_TRUE(has(heads, R"(
   m a2, n a3, k a4, sum in stage 0
+  d1: multiple of 2
   in b0: f32[d0, 3, 2, d3, 8]
   in b1: f32[d0, 3, 1, 8, d2] panels16
   in b2: f32[d0, 1, 1, d3, d2]
@@ -293,6 +294,7 @@ g1_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 
   stage over []
     b2[a0, a1, a2, a3] = b3[]
 g2_dot_pack: kernel axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 16 parallel]
+  d0: multiple of 2
   in b0: f32[d2, 2, d1, 3]
   out b1: f32[d2, 2, 1, d1, 16]
   stage over []
@@ -334,17 +336,20 @@ graph @attention(%q: f32[B, 4, S, 32], %k: f32[B, 4, T, 32], %v: f32[B, 4, T, 32
 )"),
             R"(
 g0_dot_pack: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 32 parallel, a3: 16 parallel]
+  d0: multiple of 4
   in b0: f32[d2, 4, d3, 32]
   out b1: f32[d2, 4, d1, 32, 16]
   stage over []
     e0 = ((a1 * 16) + a3)
     b1[0, a0, a1, a2, a3] = b0[0, a0, e0, a2] if (e0 < d3)
 g2_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 16 parallel]
+  d0: multiple of 4
   in b0: f32[d2, 4, d1, 32]
   out b1: f32[d2, 4, 2, d1, 16]
   stage over []
     b1[0, a0, a1, a2, a3] = b0[0, a0, a2, ((a1 * 16) + a3)]
 g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel]
+  d3: multiple of 4
   in b0: f32[d0, 4, d1, 32]
   in b1: f32[d0, 4, 32, d2] panels16
   in b2: f32[d0, 1, 1, d2]
@@ -364,6 +369,7 @@ g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1
       stage over []
         b3[a0, a1, a2, a3] = add(b4[], b2[a0, 0, 0, a3])
   link(b5, b6; d3, d2, d0, d1) kernel axes [a0: d0 parallel, a1: d1 tile]
+      d0: multiple of 4
       in b0: f32[d2, 4, d3, d1]
       out b1: f32[d2, 4, d3, d1]
       row b2: f32[d1]

@@ -158,6 +158,24 @@ TEST(MicroKernel, StepsOfABlockHaveFewOtherInstructions) {
   }
 }
 
+// Of 4 x 24 sums: 12 multiply-adds and 7 loads. All sixteen registers are taken.
+TEST(MicroKernel, OneAndAHalfPanelsKeepTheirSumsInRegisters) {
+  const CpuTarget target = *FindCpuTarget("x86-64-v3");
+  MicroKernel kernel{.rows = kRowsOfOneAndAHalf, .panels = 2, .lanes = 8, .columns = 8, .unit_depth_stride = false};
+  ASSERT_EQ(kernel.sums(), 12);
+  for (const bool tables : {false, true}) {
+    kernel.tables = tables;
+    for (const bool ahead : {false, true}) {
+      kernel.fetch_ahead = ahead;
+      SCOPED_TRACE(NameOf(kernel));
+      for (const std::vector<std::string>& loop : DepthLoops(kernel, target, "vfmadd")) {
+        EXPECT_EQ(Count(loop, "vfmadd") % 12, 0);
+        ExpectOnlyAddressesOnStack(loop);
+      }
+    }
+  }
+}
+
 TEST(MicroKernel, DepthLoopOfIntegersKeepsItsSumsInRegisters) {
   for (const CpuTarget& target : CpuLevels()) {
     if (target.traits.vector_bytes < 32) continue;  // instructions of two operands copy the pairs that they multiply
@@ -204,15 +222,19 @@ TEST(MicroKernel, DepthLoopOfRowVectorsKeepsItsSumsInRegisters) {
     for (const bool staged : {true, false}) {
       SCOPED_TRACE(testing::Message() << target.name << " staged " << staged);
       const int columns = MostColumnsOfRowVectors(lanes, !staged);
-      const std::vector<std::string> loop = DepthLoop({.rows = 2 * lanes,
-                                                       .lanes = lanes,
-                                                       .columns = columns,
-                                                       .tables = staged,
-                                                       .rows_in_lanes = true,
-                                                       .masks_rows = !staged},
-                                                      target, "vfmadd");
-      EXPECT_EQ(Count(loop, "vfmadd"), 2 * columns);
-      ExpectOnlyAddressesOnStack(loop);
+      const MicroKernel kernel{.rows = 2 * lanes,
+                               .lanes = lanes,
+                               .columns = columns,
+                               .tables = staged,
+                               .rows_in_lanes = true,
+                               .masks_rows = !staged};
+      const int block = StepsPerBlock(kernel, EmitTarget::Of(target.traits));
+      EXPECT_EQ(block > 1, lanes == 8);
+      const std::vector<std::vector<std::string>> loops = DepthLoops(kernel, target, "vfmadd");
+      ASSERT_EQ(loops.size(), block > 1 ? 2u : 1u);
+      EXPECT_EQ(Count(loops[0], "vfmadd"), block * 2 * columns);
+      EXPECT_EQ(Count(loops.back(), "vfmadd"), 2 * columns);
+      for (const std::vector<std::string>& loop : loops) ExpectOnlyAddressesOnStack(loop);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "codegen/plan/plan_rewrites.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "codegen/plan/plan_copier.h"
@@ -90,18 +91,15 @@ KernelForm MergedForm(KernelForm form, int outer) {
 // remainder.
 enum class MergedIndex : uint8_t { kInner, kDigits };
 
-// The facts of the product of two dim sizes.
+// The product of two dim sizes. Of what divides it, no more is kept than schedules ask for, whole vectors: only kernels
+// with equal facts are shared.
 DimSlot ProductOf(const KernelPlan& plan, const DimSize& a, const DimSize& b) {
-  const auto slot_of = [&](const DimSize& dim_size) {
-    const int64_t n = dim_size.constant;
-    return dim_size.is_constant() ? DimSlot{.value = n, .divisor = std::max<int64_t>(n, 1), .max = n}
-                                  : plan.dims[dim_size.slot];
+  constexpr int64_t kMostLanes = 16;
+  const auto divisor_of = [&](const DimSize& dim_size) {
+    return std::gcd(dim_size.is_constant() ? dim_size.constant : plan.dims[dim_size.slot].divisor, kMostLanes);
   };
-  const DimSlot x = slot_of(a), y = slot_of(b);
-  DimSlot product{.value = x.value * y.value};
-  if (__builtin_mul_overflow(x.divisor, y.divisor, &product.divisor)) product.divisor = 1;
-  if (__builtin_mul_overflow(x.max, y.max, &product.max)) product.max = INT64_MAX;
-  return product;
+  const int64_t divisor = std::gcd(divisor_of(a) * divisor_of(b), kMostLanes);
+  return {.value = ValueOf(plan, a) * ValueOf(plan, b), .divisor = divisor};
 }
 
 KernelPlan Merge(const KernelPlan& from, int outer, MergedIndex index = MergedIndex::kInner) {

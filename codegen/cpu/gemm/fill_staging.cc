@@ -22,6 +22,7 @@ class StagingFiller {
                 const StagingBuffer& staging)
       : b_(b),
         plan_(plan),
+        contraction_(contraction),
         fill_(plan.stages[contraction.fill].statements[0]),
         frame_(frame),
         scalars_(scalars),
@@ -61,7 +62,7 @@ class StagingFiller {
     // From the last vector to the first: what lies past the end of a row is in the first vector of the next one.
     Value* vectors = EmitCeilDiv(b_, b_.CreateSub(end, ranges_[dim].low), b_.getInt64(lanes_), "fill.vectors");
     Value* done = b_.getInt64(0);
-    for (int count = CopiedLoad() != nullptr ? kSideBySide : 1; count > 0; --count) {
+    for (int count = FillsSideBySide() ? kSideBySide : 1; count > 0; --count) {
       Value* last = b_.CreateSub(vectors, b_.getInt64(count - 1));
       done = EmitLoop(b_, done, last, count, "fill.lanes", [&](Value* before) {
         std::vector<Column> side_by_side;
@@ -74,6 +75,12 @@ class StagingFiller {
         scalars_.SetLanes(index.ref, b_.getInt64(0), 1, nullptr);
       });
     }
+  }
+
+  // More code pays where few columns share each element, and an element is only copied.
+  bool FillsSideBySide() const {
+    const DimSizeRange n = RangeOfDimSize(plan_, plan_.axes[contraction_.n].dim_size);
+    return CopiedLoad() != nullptr && n.max <= kMostStagedColumns;
   }
 
   // The load that the fill copies, with or without padding; null if it does more.
@@ -142,6 +149,7 @@ class StagingFiller {
 
   llvm::IRBuilderBase& b_;
   const KernelPlan& plan_;
+  const Contraction& contraction_;
   const Statement& fill_;
   const KernelFrame& frame_;
   ScalarEmitter& scalars_;

@@ -1,4 +1,4 @@
-// The built-in cost profiles, in the text form that `tailor tune profile --target x86-64-v4` writes. Only ratios matter
+// The built-in cost profiles, in the text form that `tailor tune profile --target LEVEL` writes. Only ratios matter
 // for the choice of a tiling. The profiles of CPU levels were measured on one core of a Sapphire Rapids virtual machine
 // at about 2.2 GHz.
 #include <cassert>
@@ -239,6 +239,29 @@ tile 11x1 10.93 1.478 1.487
 tile 11x2 11.67 2.633 2.627
 )";
 
+// One core of a Zen 3 virtual machine, at 3.5 GHz (`taskset -c 1 tailor tune profile --target x86-64-v3 --passes 100`).
+constexpr std::string_view kZen3 = R"(
+cached_bytes 2097152
+line 2.56
+hidden 0
+task 50
+region 800
+margin 0.03
+tile 1x1 2.775 1.21 1.32
+tile 1x2 3.049 1.411 1.947
+tile 1x3 0 1.966 3.035
+tile 1x4 0 2.667 4.221
+tile 1x5 0 3.411 5.23
+tile 1x6 0 4.265 6.45
+tile 2x1 4.546 1.257 1.325
+tile 2x2 8.323 1.509 1.97
+tile 2x3 4.044 2.457 2.923
+tile 3x1 8.588 1.288 1.338
+tile 4x1 11.79 1.302 1.335
+tile 5x1 11.01 1.627 1.634
+tile 6x1 11.88 1.938 2.007
+)";
+
 CostProfile Parsed(std::string_view text) {
   CostProfile profile;
   [[maybe_unused]] const std::string wrong = ParseCostProfile(text, &profile);
@@ -256,8 +279,9 @@ const CostProfile& BuiltInCostProfile(std::string_view level) {
 
 const std::vector<MachineCosts>& BuiltInMachineCosts(std::string_view level) {
   static const std::vector<MachineCosts> v4 = {{"AuthenticAMD 25", Parsed(kZen4)}, {"AuthenticAMD 26", Parsed(kZen5)}},
-                                         none;
-  return level.starts_with("x86-64-v4") ? v4 : none;
+                                         v3 = {{"AuthenticAMD 25", Parsed(kZen3)}}, none;
+  if (level.starts_with("x86-64-v4")) return v4;
+  return level.starts_with("x86-64-v3") ? v3 : none;
 }
 
 const CostProfile& BuiltInCostProfile(std::string_view level, std::string_view family) {

@@ -225,7 +225,8 @@ Value* ExpOfDifference(const LaneMath& m, Value* x) {
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
 // e = exp(-|x|), which cannot overflow. The result is 1 / (1 + e) for x >= 0, else e / (1 + e). The rounding error
-// `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d, and 1 / d is q or 1 - q.
+// `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d, and 1 / d is q or 1 - q. Not beside
+// BoundedExp: the correction took a quarter of the time for 0.3 ulp.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");
@@ -237,6 +238,7 @@ Value* Sigmoid(const LaneMath& m, Value* x) {
   Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");
   Value* lost = b.CreateFSub(e, b.CreateFSub(divisor, m.K(1.0), "sigmoid.taken"), "sigmoid.lost");
   Value* quotient = b.CreateFDiv(numerator, divisor, "sigmoid.quotient");
+  if (TakesBoundedExp(m)) return quotient;
   Value* other = b.CreateFSub(m.K(1.0), quotient, "sigmoid.other");
   Value* inverse = b.CreateSelect(is_negative, other, quotient, "sigmoid.inverse");
   Value* share = b.CreateFNeg(b.CreateFMul(lost, inverse, "sigmoid.share"), "sigmoid.minus_share");

@@ -8,7 +8,7 @@
 //   Log       0.9   0.9
 //   Tanh      1.45  2.5
 //   Erf       1.25  1.3
-//   Sigmoid   2.3   2
+//   Sigmoid   2.7   2
 //   Pow       0.51  1.5
 //   Sin, Cos  0.52  1.0   for every finite argument: beyond 2^20 after Payne and Hanek
 //   Tan       0.52  2.5

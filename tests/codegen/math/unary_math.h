@@ -51,7 +51,7 @@ inline constexpr UnaryCase kUnary[] = {
     {OpKind::kLog, std::log, 0.9, logl, 0.9},
     {OpKind::kTanh, std::tanh, 1.45, tanhl, 2.5},
     {OpKind::kErf, std::erf, 1.25, erfl, 1.3},
-    {OpKind::kSigmoid, SigmoidF32, 2.3, SigmoidF64, 2.0},
+    {OpKind::kSigmoid, SigmoidF32, 2.7, SigmoidF64, 2.0},
     {OpKind::kSqrt, std::sqrt, 0.5001, sqrtl, 0.5001},
     {OpKind::kSin, std::sin, 0.52, sinl, 1.0},
     {OpKind::kCos, std::cos, 0.52, cosl, 1.0},

@@ -464,6 +464,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   if (llvm::Value* value = EmitMaybeBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
   if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
+  if (llvm::Value* value = EmitRepeatedLoadIf(e)) return value;
   if (llvm::Value* value = EmitInterleavedLoad(e)) return value;
   Address address = EmitAddress(buffer, e.args);
 

@@ -160,6 +160,10 @@ class ScalarEmitter {
   llvm::Value* EmitWrappedLoad(const Expr& e);
   // A load whose contiguous elements are each repeated a constant number of times; null for other loads.
   llvm::Value* EmitRepeatedLoad(const Expr& e);
+  // The same of a load with a predicate, of 32-bit elements in whole registers of AVX2 or AVX-512.
+  llvm::Value* EmitRepeatedLoadIf(const Expr& e);
+  // Lane l of 32-bit lanes is lane index[l] of `lanes`; its low bits count.
+  llvm::Value* EmitPermutation(llvm::Value* lanes, llvm::Value* index);
   // A load whose lanes take turns among a constant number of rows (depth to space); null for other loads.
   llvm::Value* EmitInterleavedLoad(const Expr& e);
   int LaneDivisor(const Expr& e) const;

@@ -145,6 +145,62 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
       });
 }
 
+llvm::Value* ScalarEmitter::EmitPermutation(llvm::Value* lanes, llvm::Value* index) {
+  const llvm::Intrinsic::ID permute =
+      lanes_ == 8 ? llvm::Intrinsic::x86_avx2_permd : llvm::Intrinsic::x86_avx512_permvar_si_512;
+  return b_.CreateIntrinsic(permute, {}, {lanes, index}, nullptr, "permuted");
+}
+
+// Such as a padded image that is enlarged to its nearest neighbours. Lane l reads element (u + l) / times; where the
+// predicate excludes leading lanes, u is negative, above -lanes if any lane reads. All but the load is the same in all
+// rows that have the same predicate of lanes.
+llvm::Value* ScalarEmitter::EmitRepeatedLoadIf(const Expr& e) {
+  constexpr int kMostTimes = 8;
+  const Buffer& buffer = plan_.buffers[e.ref];
+  const bool permutes = (lanes_ == 8 && target_.avx2) || (lanes_ == 16 && target_.avx512);
+  if (!permutes || e.predicate < 0 || e.args.empty() || SizeOf(buffer.dtype) != 4) return nullptr;
+  if (buffer.layout != ConstantLayout::kRowMajor) return nullptr;
+  if (std::any_of(e.args.begin(), e.args.end() - 1, [&](ExprId id) { return VariesByLane(id); })) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  const int times = LaneDivisor(last);
+  if (last.kind != ExprKind::kIndexFloorDiv || times < 2 || times > kMostTimes) return nullptr;
+
+  llvm::Type* words = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes_);
+  const auto splat = [&](int64_t number) { return llvm::ConstantInt::get(words, number); };
+  llvm::SmallVector<llvm::Constant*, 16> numbers;
+  for (int lane = 0; lane < lanes_; ++lane) numbers.push_back(b_.getInt32(lane));
+  llvm::Constant* iota = llvm::ConstantVector::get(numbers);
+
+  llvm::Value* first = EmitFirst(last.args[0]);
+  first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, b_.getInt64(-int64_t{lanes_}));  // near the buffer
+  first = b_.CreateAdd(first, b_.getInt64(times * lanes_), "repeated.first");
+  llvm::Value* phase = b_.CreateTrunc(b_.CreateURem(first, b_.getInt64(times)), b_.getInt32Ty(), "repeated.phase");
+  phase = b_.CreateVectorSplat(lanes_, phase);
+  llvm::Value* start = b_.CreateSub(b_.CreateUDiv(first, b_.getInt64(times)), b_.getInt64(lanes_), "repeated.start");
+
+  llvm::Value *in_lanes = EmitLanePart(e.predicate), *all = EmitUniformPart(e.predicate);
+  llvm::Value* wanted = in_lanes == nullptr ? mask_ : mask_ == nullptr ? in_lanes : b_.CreateAnd(mask_, in_lanes);
+  llvm::Value* lanes = wanted == nullptr ? splat(-1) : b_.CreateSExt(wanted, words, "repeated.lanes");
+  llvm::Value* elements = splat(0);  // those that a lane wants
+  for (int i = 0; i < times; ++i) {
+    llvm::Value* reader = b_.CreateSub(b_.CreateAdd(b_.CreateMul(iota, splat(times)), splat(i)), phase);
+    llvm::Value* exists = b_.CreateSExt(b_.CreateICmpULT(reader, splat(lanes_)), words);
+    elements = b_.CreateOr(elements, b_.CreateAnd(exists, EmitPermutation(lanes, reader)), "repeated.elements");
+  }
+  llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
+  if (all != nullptr) {
+    llvm::Value* all_words = b_.CreateVectorSplat(lanes_, b_.CreateSExt(all, b_.getInt32Ty()));
+    elements = b_.CreateAnd(elements, all_words);
+    lanes = b_.CreateAnd(lanes, all_words);
+    row = b_.CreateSelect(all, row, b_.getInt64(0), "row.if_wanted");  // as OffsetIfRead
+  }
+  llvm::Value* loaded =
+      EmitRun(e.ref, b_.CreateAdd(row, start, "offset"), lanes_, b_.CreateICmpSLT(elements, splat(0)));
+  llvm::Value* places = b_.CreateUDiv(b_.CreateAdd(iota, phase), splat(times), "repeated.places");
+  llvm::Value* repeated = b_.CreateAnd(EmitPermutation(b_.CreateBitCast(loaded, words), places), lanes, "repeated");
+  return FromMemory(b_, buffer.dtype, b_.CreateBitCast(repeated, MemoryType(b_.getContext(), buffer.dtype, lanes_)));
+}
+
 // The constant dim size that `e` divides by; 0 if it is no such division of an index whose neighbours differ by 1.
 int ScalarEmitter::LaneDivisor(const Expr& e) const {
   if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) return 0;

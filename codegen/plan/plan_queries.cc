@@ -32,6 +32,23 @@ std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
   return {seen.begin(), seen.end()};
 }
 
+std::vector<ExprId> LoadsOf(const KernelPlan& plan, ExprId id) {
+  std::set<ExprId> seen;
+  std::vector<ExprId> waiting = {id}, loads;
+  while (!waiting.empty()) {
+    const ExprId next = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(next).second) continue;
+    const Expr& e = plan.exprs[next];
+    if (e.kind == ExprKind::kLoad && IsMemory(plan, e.ref)) {
+      loads.push_back(next);
+    } else if (e.kind == ExprKind::kOp) {
+      waiting.insert(waiting.end(), e.args.begin(), e.args.end());
+    }
+  }
+  return loads;
+}
+
 std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role) {
   std::vector<int> axes;
   for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {

@@ -13,6 +13,9 @@ namespace tailor {
 // Every expression that a statement needs, ascending (operands before users).
 std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
 
+// The loads that `id` needs but for their indices.
+std::vector<ExprId> LoadsOf(const KernelPlan& plan, ExprId id);
+
 // The plan's axes of `role`, outer first.
 std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role);
 

@@ -199,6 +199,31 @@ graph @g(%x: f32[R, C], %z: f32[P, Q]) where C in [2, 200] {
 })");
 }
 
+// An enlarged image, padded: in loops, and before windows, whose columns begin anywhere in the padding.
+TEST(RepeatedLoads, WithinPadding) {
+  for (const char* dtype : {"f32", "i32", "f16"}) {
+    for (int64_t times : {2, 3, 8, 9}) {
+      if (dtype != std::string("f32") && times != 3) continue;
+      for (const char* end : {"",
+                              "  %w = window %q {axes = [1], sizes = [3], strides = [1]}\n"
+                              "  %y = reduce_max %w {axes = [2]}\n"}) {
+        ExpectRight(absl::Substitute(R"(
+graph @g(%x: $0[R, C], %z: $0[$2*R, $1*C]) where R in [1, 9], C in [1, 90] {
+  %v = reshape %x {shape = [R, 1, C, 1]}
+  %b = broadcast %v {shape = [R, $2, C, $1]}
+  %r = reshape %b {shape = [$2*R, $1*C]}
+  %a = add %r, %z
+  %zero = constant 0 : $0[]
+  %p = pad %a, %zero {low = [1, 5], high = [2, 20]}
+  %q = reshape %p {shape = [$2*R + 3, $1*C + 25]}
+$3  return $4
+})",
+                                     dtype, times, times % 2 + 1, end, *end == 0 ? "%q" : "%y"));
+      }
+    }
+  }
+}
+
 // Elements of `rows` rows by turns, from `start` on.
 std::string Interleaved(const std::string& dtype, int64_t rows, int64_t start) {
   return absl::Substitute(R"(

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
 
 namespace tailor::gemm {

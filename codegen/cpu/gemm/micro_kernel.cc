@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"

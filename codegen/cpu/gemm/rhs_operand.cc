@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/contract/panels.h"
-#include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/transpose_square.h"
 

@@ -112,6 +112,9 @@ bool FillsLanes(const KernelPlan& plan, int axis, int lanes) {
   return range.fixed && range.max > 0 && (range.max + lanes - 1) / lanes * lanes * 4 <= range.max * 5;
 }
 
+// Bytes between what a square stages and what it prefetches, in the same plane.
+constexpr int64_t kFetchedAhead = 256;
+
 class PlaneWindowEmitter : private WindowTaskEmitter {
  public:
   PlaneWindowEmitter(const KernelPlan& plan, const WindowedReduction& windows, int plane, const Schedule& schedule,
@@ -253,6 +256,7 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
     for (int64_t i = 0; i < lanes_; ++i) {
       EnterColumns(column, mask, i);
       square.push_back(ToMemory(b_, dtype_, reader_.EmitLanes(windows_.image)));
+      EmitFetchAhead(kFetchedAhead);
     }
     reader_.SetLanes(x_.position(), I64(0), 1, nullptr);
     reader_.AssumeUniformPredicates(false);

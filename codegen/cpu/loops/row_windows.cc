@@ -26,6 +26,8 @@ constexpr int kSideBySide = 4;
 // Vectors of each residue that are staged side by side, if a row has as many.
 constexpr int kStagedSideBySide = 4;
 
+constexpr int64_t kLineBytes = 64;
+
 // Elements of one residue (every stride-th element) of a staging row: those of `columns` results, and what vectors read
 // beyond.
 int64_t ResidueElements(const WindowSide& x, int64_t columns, int lanes) {
@@ -119,6 +121,9 @@ class RowWindowEmitter : private WindowTaskEmitter {
         Value* first = b_.CreateAdd(Times(columns_.first, x_.stride), b_.CreateAdd(column, I64(part * lanes_)));
         reader_.SetLanes(x_.position(), first, lanes_, masks[part]);
         parts.push_back(ToMemory(b_, dtype_, reader_.EmitLanes(windows_.image)));
+        // The next column. Hardware does not prefetch strips of a few lines, a row apart.
+        const int64_t bytes = lanes_ * SizeOf(dtype_), of_column = count * x_.stride * bytes;
+        if (count == kStagedSideBySide && part * bytes % kLineBytes == 0) EmitFetchAhead(of_column);
       }
       reader_.SetLanes(x_.position(), I64(0), 1, nullptr);
       Value* place = b_.CreateUDiv(column, I64(x_.stride));

@@ -19,8 +19,8 @@ namespace {
 using llvm::Value;
 
 // Results of a plane up to which lanes run across planes. The rows of many planes are far apart: of large ones they
-// come from memory more slowly than those of one plane, unless each element takes part in many results. With eight lanes
-// or less, transposing takes long beside the few steps of a small window.
+// come from memory more slowly than those of one plane, unless each element takes part in many results. With eight
+// lanes or less, transposing takes long beside the few steps of a small window.
 int64_t LargestPlane(const WindowedReduction& windows, int lanes) {
   constexpr int64_t kManySteps = 25, kLarge = 1 << 12, kLargeOfFewLanes = 800, kLargeOfManySteps = 1 << 14;
   if (windows.steps() < kManySteps) return lanes < 16 ? kLargeOfFewLanes : kLarge;

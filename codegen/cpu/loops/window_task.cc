@@ -7,6 +7,7 @@
 
 #include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cpu {
@@ -26,7 +27,16 @@ WindowTaskEmitter::WindowTaskEmitter(const KernelPlan& plan, const WindowedReduc
       frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
       reader_(b_, target, plan_, frame_),
       writer_(b_, target, staged_, frame_),
-      vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {}
+      vector_(MemoryType(b_.getContext(), dtype_, lanes_)),
+      loads_(LoadsOf(plan, windows.image)) {}
+
+void WindowTaskEmitter::EmitFetchAhead(int64_t bytes) {
+  for (ExprId load : loads_) {
+    const Expr& e = plan_.exprs[load];
+    Value* address = reader_.AddressIfContiguous(e.ref, e.args);
+    if (address != nullptr) EmitPrefetchLine(b_, b_.CreateConstGEP1_64(b_.getInt8Ty(), address, bytes));
+  }
+}
 
 void WindowTaskEmitter::EmitTasks(const Version& version, int64_t rows, int64_t columns, int plane,
                                   absl::FunctionRef<void()> task) {

@@ -35,6 +35,10 @@ class WindowTaskEmitter {
   // vector's lanes; -1: none.
   void EmitTasks(const Version& version, int64_t rows, int64_t columns, int plane, absl::FunctionRef<void()> task);
 
+  // Prefetches what lies `bytes` behind the elements of reader_'s lanes, in each operand of the image in which these
+  // are contiguous.
+  void EmitFetchAhead(int64_t bytes);
+
   bool has_rows() const { return windows_.sides.size() > 1; }
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
@@ -55,6 +59,8 @@ class WindowTaskEmitter {
   Span planes_ = {}, rows_ = {}, columns_ = {};
 
  private:
+  const std::vector<ExprId> loads_;  // of the image
+
   Value* BlocksOf(int axis, int64_t block);
   Span SpanOf(int axis, int64_t block, Value* number);
 };

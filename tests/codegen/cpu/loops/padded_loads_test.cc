@@ -70,6 +70,21 @@ kernel axes [a0: 96 parallel, a1: d0 parallel]
   }
 }
 
+// An enlarged image before padding: without a predicate for each lane, AVX2 would branch eight times a vector.
+TEST_P(PaddedLoadsTest, RepeatedElementsAreLoadedOnce) {
+  const std::string text = Emitted(ParsedPlan(R"(
+kernel axes [a0: 96 parallel, a1: d0 parallel]
+  in b0: f32[96, d1]
+  out b1: f32[96, d0]
+  stage over []
+    e0 = and((1 < a1), (a1 < d2))
+    b1[a0, a1] = select(e0, b0[a0, ((a1 - 2) / 2)] if e0, 0f00000000)
+)"));
+  const bool permutes = GetParam() != "x86-64-v2";
+  EXPECT_EQ(text.find("masked.gather") == std::string::npos, permutes) << text;
+  EXPECT_EQ(text.find("permuted") != std::string::npos, permutes) << text;
+}
+
 // The concat along `axis` of [d2, ...], [d3, ...] and [d4, ...], or without `third` of the first two; d5 = d2 + d3.
 KernelPlan ConcatPlan(int axis, bool third) {
   const auto index = [&](const char* place) {

@@ -1,11 +1,11 @@
 // Emits prefetch instructions.
-#ifndef TAILOR_CODEGEN_CPU_GEMM_FETCH_LINE_H_
-#define TAILOR_CODEGEN_CPU_GEMM_FETCH_LINE_H_
+#ifndef TAILOR_CODEGEN_IR_FETCH_LINE_H_
+#define TAILOR_CODEGEN_IR_FETCH_LINE_H_
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 
-namespace tailor::gemm {
+namespace tailor {
 
 // Prefetches the cache line of `address` into all cache levels. Any address is legal.
 inline void EmitPrefetchLine(llvm::IRBuilderBase& b, llvm::Value* address) {
@@ -14,6 +14,6 @@ inline void EmitPrefetchLine(llvm::IRBuilderBase& b, llvm::Value* address) {
                     {address, b.getInt32(kRead), b.getInt32(kAllLevels), b.getInt32(kData)});
 }
 
-}  // namespace tailor::gemm
+}  // namespace tailor
 
-#endif  // TAILOR_CODEGEN_CPU_GEMM_FETCH_LINE_H_
+#endif  // TAILOR_CODEGEN_IR_FETCH_LINE_H_

@@ -11,7 +11,6 @@
 #include "codegen/ir/llvm_error.h"
 #include "codegen/ir/module_passes.h"
 #include "codegen/link/link.h"
-#include "graph/status_macros.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
@@ -154,16 +153,19 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_pt
   module->setDataLayout(machine.createDataLayout());
   module->setPICLevel(llvm::PICLevel::SmallPIC);
   SetAttributes(*module, machine);
-  TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
+  if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
   RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
   LowerFloatChoices(*module, Extremes::kAll);
   HoldQuotients(*module);
   BoundTimeOfBackEnd(*module);
   assert(VerifyModule(*module).ok());
-  if (text != nullptr) TAILOR_RETURN_IF_ERROR(Print(*module, machine, *text));
+  if (text != nullptr) {
+    if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;
+  }
   llvm::SmallVector<char, 0> object;
-  TAILOR_RETURN_IF_ERROR(RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object));
-  TAILOR_RETURN_IF_ERROR(diagnostics.status(absl::StrCat("module ", module->getName().str())));
+  absl::Status status = RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object);
+  if (status.ok()) status = diagnostics.status(absl::StrCat("module ", module->getName().str()));
+  if (!status.ok()) return status;
   modules_emitted.fetch_add(1, std::memory_order_relaxed);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), module->getName(),
                                                          /*RequiresNullTerminator=*/false);

@@ -4,12 +4,14 @@
 #include <cassert>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include "codegen/contract/panels.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/masked_store.h"
 #include "codegen/math/functions.h"
 #include "codegen/scalar/lane_division.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -410,23 +412,34 @@ llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
   if (lanes != nullptr) mask = mask == nullptr ? lanes : b_.CreateAnd(mask, lanes, "access.lanes");
   if (mask == nullptr) return all == nullptr ? nullptr : ToLanes(all);
   const int bits = 8 * SizeOf(plan_.buffers[load.ref].dtype);
-  const bool is_register = lanes_ * bits == 128 || lanes_ * bits == 256;
-  if (target_.avx2 && !target_.avx512 && bits >= 32 && is_register) return EmitWordMask(mask, all, bits);
+  const bool are_registers = lanes_ * bits % 128 == 0;
+  if (target_.avx2 && !target_.avx512 && bits >= 32 && are_registers) return EmitWordMask(mask, all, bits);
   return all == nullptr ? mask : b_.CreateAnd(mask, ToLanes(all), "access");
 }
 
 // mask && all (null: true), held in integers as wide as the elements, the form that masked loads and blends of AVX2
-// read. An empty asm hides the comparison from LLVM, which would repeat it in each loop and narrow <8 x i1> to i16.
+// read. An empty asm per register hides the comparison from LLVM, which would repeat it in each loop and narrow <8 x
+// i1> to i16. Of a mask wider than a register whose one half is known to be false it would make a load without a mask.
 llvm::Value* ScalarEmitter::EmitWordMask(llvm::Value* mask, llvm::Value* all, int bits) {
   llvm::Type* word = b_.getIntNTy(bits);
   llvm::Type* type = llvm::FixedVectorType::get(word, lanes_);
-  auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false);
-  llvm::CallInst* words = b_.CreateCall(opaque, {b_.CreateSExt(mask, type)}, "access.words");
-  words->setDoesNotAccessMemory();
-  words->setDoesNotThrow();
-  words->addFnAttr(llvm::Attribute::WillReturn);
-  llvm::Value* wanted = words;
-  if (all != nullptr) wanted = b_.CreateAnd(words, ToLanes(b_.CreateSExt(all, word)), "access.if_all");
+  llvm::Value* words = b_.CreateSExt(mask, type);
+  const int in_register = std::min(lanes_, 256 / bits);
+  llvm::Type* part = llvm::FixedVectorType::get(word, in_register);
+  auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(part, {part}, false), "", "=x,0", false);
+  llvm::SmallVector<llvm::Value*> parts;
+  for (int first = 0; first < lanes_; first += in_register) {
+    llvm::SmallVector<int> lanes(in_register);
+    std::iota(lanes.begin(), lanes.end(), first);
+    llvm::Value* of_part = in_register == lanes_ ? words : b_.CreateShuffleVector(words, lanes);
+    llvm::CallInst* hidden = b_.CreateCall(opaque, {of_part}, "access.words");
+    hidden->setDoesNotAccessMemory();
+    hidden->setDoesNotThrow();
+    hidden->addFnAttr(llvm::Attribute::WillReturn);
+    parts.push_back(hidden);
+  }
+  llvm::Value* wanted = parts.size() == 1 ? parts[0] : llvm::concatenateVectors(b_, parts);
+  if (all != nullptr) wanted = b_.CreateAnd(wanted, ToLanes(b_.CreateSExt(all, word)), "access.if_all");
   return b_.CreateICmpSLT(wanted, llvm::Constant::getNullValue(type), "access");
 }
 

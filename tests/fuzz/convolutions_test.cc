@@ -78,6 +78,34 @@ TEST(Convolutions, OfEverySecondColumn) {
   ExpectRight({"N, 290, 3, W", {4, 290, 2, 2}, {.strides = {1, 2}, .low = {0, 1}, .high = {0, 0}}});  // K in parts
 }
 
+// Which columns are odd ones counts from the first one that is staged, which lies at an odd place.
+TEST(Convolutions, OfEverySecondColumnFromAnOddOneOn) {
+  tailor::ExpectRight(R"(
+graph @g(%x: f32[N, 3, 2*W + 40], %w: f32[15, 8]) where N in [1, 3], W in [1, 60] {
+  %z = constant 0 : f32[]
+  %r = pad %x, %z {low = [0, 0, 3], high = [0, 0, 2]}
+  %s = slice %r {starts = [0, 0, 1], sizes = [N, 3, 2*W + 40]}
+  %win = window %s {axes = [2], sizes = [5], strides = [2]}
+  %t = transpose %win {permutation = [0, 1, 3, 2]}
+  %u = reshape %t {shape = [N, 15, W + 18]}
+  %d = dot %u, %w {transpose_lhs = 1}
+  %y = transpose %d {permutation = [0, 2, 1]}
+  return %y
+})");
+  tailor::ExpectRight(R"(
+graph @g(%x: f32[N, 3, 2*W + 40], %w: f32[15, 24]) where N in [1, 3], W in [1, 60] {
+  %z = constant 0 : f32[]
+  %r = pad %x, %z {low = [0, 0, 3], high = [0, 0, 2]}
+  %win = window %r {axes = [2], sizes = [5]}
+  %s = slice %win {starts = [0, 0, 1, 0], sizes = [N, 3, W, 5], steps = [1, 1, 2, 1]}
+  %t = transpose %s {permutation = [0, 1, 3, 2]}
+  %u = reshape %t {shape = [N, 15, W]}
+  %d = dot %u, %w {transpose_lhs = 1}
+  %y = transpose %d {permutation = [0, 2, 1]}
+  return %y
+})");
+}
+
 // On CPUs with eight lanes, tiles of one and a half panels.
 TEST(Convolutions, OfOneAndAHalfPanels) {
   ExpectRight({"N, 70, H, W", {24, 70, 1, 1}, {}});

@@ -351,6 +351,24 @@ graph @g(%x: f32[B, H, W]) where H in [1, 40], W in [1, 90] {
   }
 }
 
+// A vector is two registers, and no lane of the second one is in the image.
+TEST(PaddedLoads, OfWideElementsOfNarrowImages) {
+  for (const char* dtype : {"f64", "i64"}) {
+    ExpectRight(absl::StrCat("graph @g(%i: ", dtype, R"([N, 4, 8, 4], %w: f32[24, 4, 3, 2]) where N in [1, 4] {
+  %x = cast %i {dtype = f32}
+  %z = constant 0 : f32[]
+  %p = pad %x, %z {low = [0, 0, 3, 0], high = [0, 0, 0, 1]}
+  %c = window %p {axes = [2, 3], sizes = [3, 2]}
+  %t = transpose %c {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 1, 24, 36]}
+  %v = reshape %w {shape = [1, 24, 24]}
+  %d = dot %r, %v {transpose_lhs = 1, transpose_rhs = 1}
+  %y = transpose %d {permutation = [0, 1, 3, 2]}
+  return %y
+})"));
+  }
+}
+
 // The padding comes first where rows are read backwards.
 TEST(PaddedLoads, OfRowsBackwards) {
   ExpectRight(R"(

@@ -4,16 +4,18 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/fetch_line.h"
 
 namespace tailor::gemm {
 namespace {
 
 using llvm::Value;
 
-// Vectors of a line that are filled side by side: they share the test of the line for padding.
+// Vectors of a line that are filled side by side: they share the test of the line for padding. That is more code, and
+// pays where few columns share each element.
 constexpr int kSideBySide = 2;
+constexpr int64_t kFewColumns = 32;
 
 class StagingFiller {
  public:
@@ -77,10 +79,9 @@ class StagingFiller {
     }
   }
 
-  // More code pays where few columns share each element, and an element is only copied.
   bool FillsSideBySide() const {
     const DimSizeRange n = RangeOfDimSize(plan_, plan_.axes[contraction_.n].dim_size);
-    return CopiedLoad() != nullptr && n.max <= kMostStagedColumns;
+    return CopiedLoad() != nullptr && n.max <= kFewColumns;
   }
 
   // The load that the fill copies, with or without padding; null if it does more.

@@ -26,8 +26,9 @@ struct StagingBuffer {
 };
 
 // Requires contraction.fill >= 0, non-empty ranges, and values of all axes that the fill does not set. Loops follow the
-// order of the dims, but for the last two: columns of one or two vectors of `lanes` elements, from the last column to the
-// first, run down the rows, so that the masks of a column are computed once. Up to `lanes` - 1 elements past the last one are overwritten.
+// order of the dims, but for the last two: columns of one or two vectors of `lanes` elements, from the last column to
+// the first, run down the rows, so that the masks of a column are computed once. Up to `lanes` - 1 elements past the
+// last one are overwritten.
 void EmitFillStaging(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
                      const KernelFrame& frame, ScalarEmitter& scalars, int lanes, const std::vector<IndexRange>& ranges,
                      const StagingBuffer& staging);

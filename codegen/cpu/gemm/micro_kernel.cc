@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/ir/fetch_line.h"
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
+#include "codegen/ir/fetch_line.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "codegen/contract/panels.h"
-#include "codegen/ir/fetch_line.h"
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/plan_queries.h"
 

@@ -70,8 +70,12 @@ int64_t StepInTensor(const KernelPlan& plan, const Contraction& c) {
   return StepInRun(plan, c.m, c.lhs.args[last]).value_or(0);
 }
 
+// Which columns are odd ones must be the same in all rows and batches: the offsets of K are.
 bool IsEverySecondColumn(const KernelPlan& plan, const Contraction& c) {
-  return StepInTensor(plan, c) == 2 && IsEvenInRows(plan, c.m, c.lhs.args.back());
+  const ExprId column = c.lhs.args.back();
+  const bool of_batch =
+      std::any_of(c.batch.begin(), c.batch.end(), [&](int axis) { return DependsOn(plan, column, axis); });
+  return !of_batch && StepInTensor(plan, c) == 2 && IsEvenInRows(plan, c.m, column);
 }
 
 }  // namespace

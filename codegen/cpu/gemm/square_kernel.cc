@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/fetch_line.h"
 #include "codegen/ir/transpose_square.h"
 
 namespace tailor::gemm {

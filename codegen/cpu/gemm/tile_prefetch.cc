@@ -1,9 +1,9 @@
 #include "codegen/cpu/gemm/tile_prefetch.h"
 
 #include "codegen/contract/panels.h"
-#include "codegen/ir/fetch_line.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/fetch_line.h"
 
 namespace tailor::gemm {
 namespace {

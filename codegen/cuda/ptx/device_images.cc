@@ -41,7 +41,8 @@ absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules)
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernels"), context);
     if (!module) return absl::InternalError(llvm::toString(module.takeError()));
     if (llvm::Linker::linkModules(all, std::move(*module))) {
-      return diagnostics.status("linking modules");
+      TAILOR_RETURN_IF_ERROR(diagnostics.status("linking modules"));
+      return absl::InternalError("linking modules failed");
     }
   }
   return BitcodeOf(all);

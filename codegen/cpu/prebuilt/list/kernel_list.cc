@@ -37,7 +37,7 @@ std::vector<MicroKernel> FormsOfIntegers(int lanes, IntegerMatmuls instructions)
 }
 
 // `form` with every number of rows and panels that fits the registers, with the first registers of a single panel, and
-// with one and a half panels.
+// with a last panel of one of two registers.
 void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKernel>& kernels) {
   constexpr int kMostRows = 14, kMostPanels = 8;
   const auto add = [&](int columns, int rows, int panels) {
@@ -57,7 +57,8 @@ void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKer
       if (gemm::FitsRegisters(traits, pieces, rows, 1)) add(pieces * form.lanes, rows, 1);
     }
     const bool halves_panels = form.lanes == kPanelColumns / 2 && form.lhs == DType::kF32;
-    if (halves_panels && rows <= gemm::kRowsOfOneAndAHalf) add(form.lanes, rows, 2);
+    constexpr int kMostSums = 12;
+    for (int panels = 2; halves_panels && rows * (2 * panels - 1) <= kMostSums; ++panels) add(form.lanes, rows, panels);
   }
 }
 

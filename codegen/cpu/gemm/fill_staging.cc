@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/fetch_line.h"
 

@@ -173,7 +173,7 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoadIf(const Expr& e) {
 
   llvm::Value* first = EmitFirst(last.args[0]);
   first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, b_.getInt64(-int64_t{lanes_}));  // near the buffer
-  first = b_.CreateAdd(first, b_.getInt64(times * lanes_), "repeated.first");
+  first = b_.CreateAdd(first, b_.getInt64(int64_t{times} * lanes_), "repeated.first");
   llvm::Value* phase = b_.CreateTrunc(b_.CreateURem(first, b_.getInt64(times)), b_.getInt32Ty(), "repeated.phase");
   phase = b_.CreateVectorSplat(lanes_, phase);
   llvm::Value* start = b_.CreateSub(b_.CreateUDiv(first, b_.getInt64(times)), b_.getInt64(lanes_), "repeated.start");

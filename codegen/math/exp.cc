@@ -226,7 +226,7 @@ Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) 
 
 // e = exp(-|x|), which cannot overflow. The result is 1 / (1 + e) for x >= 0, else e / (1 + e). The rounding error
 // `lost` of d = 1 + e is corrected: q / (1 + lost / d) is about q - q lost / d, and 1 / d is q or 1 - q. Not beside
-// BoundedExp: the correction took a quarter of the time for 0.3 ulp.
+// BoundedExp: the correction would take a quarter of the time, for 0.3 ulp.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");

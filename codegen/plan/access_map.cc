@@ -8,12 +8,6 @@ namespace {
 
 using Moves = std::function<bool(ExprId)>;
 
-std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
-  const Expr& e = plan.exprs[id];
-  if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
-  return e.dim_size.constant;
-}
-
 // Derivatives that are constants. Leaves the plan as it is.
 class Constants {
  public:
@@ -25,7 +19,7 @@ class Constants {
     return kind == ExprKind::kIndexAdd ? a + b : a - b;
   }
   std::optional<Value> Scale(Value a, ExprId factor) const {
-    const std::optional<int64_t> by = ConstantOf(plan_, factor);
+    const std::optional<int64_t> by = ConstantIndex(plan_, factor);
     return by ? std::optional(a * *by) : std::nullopt;
   }
   std::optional<Value> Broadcast(Value, const DimSize&) const { return std::nullopt; }
@@ -84,7 +78,7 @@ std::optional<typename Algebra::Value> Derivative(const KernelPlan& plan, ExprId
       // x * c + rest, where x does not move: within a multiple of c, only the rest does. Its bound is that of the axis.
       if (assumptions.beyond_axis) return std::nullopt;
       const auto split = SplitIndex(plan, e.args[0]);
-      const std::optional<int64_t> divisor = ConstantOf(plan, e.args[1]);
+      const std::optional<int64_t> divisor = ConstantIndex(plan, e.args[1]);
       if (!split || !divisor || *divisor <= 0 || *divisor % split->factor != 0 || moves(split->multiple)) {
         return std::nullopt;
       }
@@ -126,7 +120,7 @@ IndexStep StepAlong(KernelPlan& plan, ExprId index, int axis, IndexAssumptions a
   const Moves moves = [&](ExprId id) { return DependsOn(plan, id, axis); };
   const std::optional<ExprId> expr = Derivative(plan, index, moves, assumptions, Expressions(plan));
   if (!expr) return {};
-  if (const auto constant = ConstantOf(plan, *expr)) {
+  if (const auto constant = ConstantIndex(plan, *expr)) {
     return {.kind = IndexStep::Kind::kConstant, .constant = *constant, .expr = *expr};
   }
   return {.kind = IndexStep::Kind::kAffine, .expr = *expr};

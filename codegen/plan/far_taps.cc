@@ -40,18 +40,12 @@ class FarTapsFinder {
       const bool apart = !DependsOn(plan_, rows, c_.k) && !DependsOn(plan_, part, c_.m) && DependsOn(plan_, part, c_.k);
       if (!apart || plan_.exprs[part].kind != ExprKind::kIndexMul) continue;
       const std::vector<ExprId>& factors = plan_.exprs[part].args;
-      const std::optional<int64_t> dilation = ConstantOf(factors[1]), last = LargestOf(factors[0]);
+      const std::optional<int64_t> dilation = ConstantIndex(plan_, factors[1]), last = LargestOf(factors[0]);
       const std::optional<int64_t> spread = SpreadOf(rows);
       if (!dilation || !last || *last < 1 || !spread || *dilation <= *spread + 1) continue;
       return FarTaps{dim, rows, factors[0], *last + 1, *dilation};
     }
     return std::nullopt;
-  }
-
-  std::optional<int64_t> ConstantOf(ExprId id) const {
-    const Expr& e = plan_.exprs[id];
-    if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
-    return e.dim_size.constant;
   }
 
   // The largest value of a digit of k.
@@ -62,7 +56,7 @@ class FarTapsFinder {
       return size.is_constant() ? std::optional(size.constant - 1) : std::nullopt;
     }
     if (e.kind != ExprKind::kIndexFloorDiv && e.kind != ExprKind::kIndexMod) return std::nullopt;
-    const std::optional<int64_t> digits = LargestOf(e.args[0]), divisor = ConstantOf(e.args[1]);
+    const std::optional<int64_t> digits = LargestOf(e.args[0]), divisor = ConstantIndex(plan_, e.args[1]);
     if (!digits || !divisor || *divisor < 1) return std::nullopt;
     return e.kind == ExprKind::kIndexMod ? std::min(*digits, *divisor - 1) : *digits / *divisor;
   }
@@ -78,7 +72,7 @@ class FarTapsFinder {
     if (!a || !b) return std::nullopt;
     if (e.kind == ExprKind::kIndexAdd || e.kind == ExprKind::kIndexSub) return *a + *b;
     if (plan_.exprs[e.args[1]].kind != ExprKind::kDimSize) return std::nullopt;
-    const int64_t size = std::max<int64_t>(ConstantOf(e.args[1]).value_or(kUnknownSize), 1);
+    const int64_t size = std::max<int64_t>(ConstantIndex(plan_, e.args[1]).value_or(kUnknownSize), 1);
     if (e.kind == ExprKind::kIndexMul) return *a * size;
     return e.kind == ExprKind::kIndexMod ? std::min(*a, size - 1) : *a / size + 1;
   }

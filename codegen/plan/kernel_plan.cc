@@ -9,12 +9,6 @@ namespace {
 
 Expr IndexConstant(int64_t value) { return Expr{.kind = ExprKind::kDimSize, .dim_size = DimSize{.constant = value}}; }
 
-std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
-  const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kDimSize && e.dim_size.is_constant()) return e.dim_size.constant;
-  return std::nullopt;
-}
-
 // An upper bound of an index expression, where dim sizes bound it.
 std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
@@ -195,6 +189,12 @@ void KernelPlan::ReplaceConstant(ExprId id, int32_t slot) {
     e.bits = 0;
   }
   interned_.emplace(KeyOf(e), id);
+}
+
+std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kDimSize && e.dim_size.is_constant()) return e.dim_size.constant;
+  return std::nullopt;
 }
 
 DType ImpliedType(const KernelPlan& plan, const Expr& op) {

@@ -205,6 +205,9 @@ struct ChainLink {
 // bf16 may also be f32, one of i16, or of u8 and i8, also i32: it is then exact, as those that a matmul sums.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
+// The value of an index that is a constant dim size.
+std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id);
+
 // Whether `statement` is a scan.
 bool IsScan(const KernelPlan& plan, const Statement& statement);
 

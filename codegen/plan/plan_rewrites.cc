@@ -91,8 +91,8 @@ KernelForm MergedForm(KernelForm form, int outer) {
 // remainder.
 enum class MergedIndex : uint8_t { kInner, kDigits };
 
-// The product of two dim sizes. Of what divides it, no more is kept than schedules ask for, whole vectors: only kernels
-// with equal facts are shared.
+// The product of two dim sizes. Its divisor is at most 16, the lanes of a vector, which is what schedules ask for:
+// kernels that differ in their facts are not shared.
 DimSlot ProductOf(const KernelPlan& plan, const DimSize& a, const DimSize& b) {
   constexpr int64_t kMostLanes = 16;
   const auto divisor_of = [&](const DimSize& dim_size) {

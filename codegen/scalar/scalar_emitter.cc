@@ -418,8 +418,8 @@ llvm::Value* ScalarEmitter::EmitAccessMask(const Expr& load) {
 }
 
 // mask && all (null: true), held in integers as wide as the elements, the form that masked loads and blends of AVX2
-// read. An empty asm per register hides the comparison from LLVM, which would repeat it in each loop and narrow <8 x
-// i1> to i16. Of a mask wider than a register whose one half is known to be false it would make a load without a mask.
+// read. An empty asm per register hides the comparison from LLVM. It would repeat the comparison in each loop, narrow
+// eight lanes to i16, and, where half of a mask of two registers is known to be false, load that half without a mask.
 llvm::Value* ScalarEmitter::EmitWordMask(llvm::Value* mask, llvm::Value* all, int bits) {
   llvm::Type* word = b_.getIntNTy(bits);
   llvm::Type* type = llvm::FixedVectorType::get(word, lanes_);
@@ -443,7 +443,6 @@ llvm::Value* ScalarEmitter::EmitWordMask(llvm::Value* mask, llvm::Value* all, in
   return b_.CreateICmpSLT(wanted, llvm::Constant::getNullValue(type), "access");
 }
 
-// Whether a value is a load that is replaced where its predicate is false.
 bool ScalarEmitter::IsPadded(const Expr& e) const {
   if (e.op != OpKind::kSelect) return false;
   const Expr& load = plan_.exprs[e.args[1]];
@@ -477,7 +476,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   if (llvm::Value* value = EmitMaybeBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
   if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
-  if (llvm::Value* value = EmitRepeatedLoadIf(e)) return value;
+  if (llvm::Value* value = EmitPredicatedRepeatedLoad(e)) return value;
   if (llvm::Value* value = EmitInterleavedLoad(e)) return value;
   Address address = EmitAddress(buffer, e.args);
 

@@ -148,7 +148,7 @@ class ScalarEmitter {
   bool IsSource(ExprId id, DType dtype, Choices& choices) const;
   llvm::Value* EmitSourceAddress(ExprId id);
   llvm::Value* EmitFromSource(const Source& source);
-  // Whether `e` is select(p, x if p, 0). A predicated load is zero where its predicate is false.
+  // Whether `e` is select(p, x if p, y): a load whose result is replaced where its predicate is false.
   bool IsPadded(const Expr& e) const;
   llvm::Value* OffsetIfRead(const Expr& load, llvm::Value* offset, int64_t step);
   // Lanes with a constant step of a few elements: loads whole vectors and selects the lanes by shuffles. `mask`: null
@@ -160,8 +160,11 @@ class ScalarEmitter {
   llvm::Value* EmitWrappedLoad(const Expr& e);
   // A load whose contiguous elements are each repeated a constant number of times; null for other loads.
   llvm::Value* EmitRepeatedLoad(const Expr& e);
-  // The same of a load with a predicate, of 32-bit elements in whole registers of AVX2 or AVX-512.
-  llvm::Value* EmitRepeatedLoadIf(const Expr& e);
+  // The same for a load with a predicate, of 32-bit elements in whole registers of AVX2 or AVX-512.
+  llvm::Value* EmitPredicatedRepeatedLoad(const Expr& e);
+  // Which elements the active lanes of `lanes` (0 or -1) read, where lane l reads element (phase + l) / times.
+  llvm::Value* EmitElementsRead(llvm::Value* lanes, llvm::Value* phase, int times);
+  llvm::Constant* LaneNumbers();  // 0, 1, ... as i32
   // Lane l of 32-bit lanes is lane index[l] of `lanes`; its low bits count.
   llvm::Value* EmitPermutation(llvm::Value* lanes, llvm::Value* index);
   // A load whose lanes take turns among a constant number of rows (depth to space); null for other loads.

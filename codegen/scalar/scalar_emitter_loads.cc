@@ -151,10 +151,28 @@ llvm::Value* ScalarEmitter::EmitPermutation(llvm::Value* lanes, llvm::Value* ind
   return b_.CreateIntrinsic(permute, {}, {lanes, index}, nullptr, "permuted");
 }
 
+llvm::Constant* ScalarEmitter::LaneNumbers() {
+  llvm::SmallVector<llvm::Constant*, 16> numbers;
+  for (int lane = 0; lane < lanes_; ++lane) numbers.push_back(b_.getInt32(lane));
+  return llvm::ConstantVector::get(numbers);
+}
+
+llvm::Value* ScalarEmitter::EmitElementsRead(llvm::Value* lanes, llvm::Value* phase, int times) {
+  llvm::Type* words = lanes->getType();
+  llvm::Value* first = b_.CreateSub(b_.CreateMul(LaneNumbers(), llvm::ConstantInt::get(words, times)), phase);
+  llvm::Value* elements = llvm::Constant::getNullValue(words);
+  for (int i = 0; i < times; ++i) {
+    llvm::Value* reader = b_.CreateAdd(first, llvm::ConstantInt::get(words, i), "reader");
+    llvm::Value* exists = b_.CreateSExt(b_.CreateICmpULT(reader, llvm::ConstantInt::get(words, lanes_)), words);
+    elements = b_.CreateOr(elements, b_.CreateAnd(exists, EmitPermutation(lanes, reader)), "repeated.elements");
+  }
+  return elements;
+}
+
 // Such as a padded image that is enlarged to its nearest neighbours. Lane l reads element (u + l) / times; where the
 // predicate excludes leading lanes, u is negative, above -lanes if any lane reads. All but the load is the same in all
 // rows that have the same predicate of lanes.
-llvm::Value* ScalarEmitter::EmitRepeatedLoadIf(const Expr& e) {
+llvm::Value* ScalarEmitter::EmitPredicatedRepeatedLoad(const Expr& e) {
   constexpr int kMostTimes = 8;
   const Buffer& buffer = plan_.buffers[e.ref];
   const bool permutes = (lanes_ == 8 && target_.avx2) || (lanes_ == 16 && target_.avx512);
@@ -165,28 +183,18 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoadIf(const Expr& e) {
   const int times = LaneDivisor(last);
   if (last.kind != ExprKind::kIndexFloorDiv || times < 2 || times > kMostTimes) return nullptr;
 
-  llvm::Type* words = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes_);
-  const auto splat = [&](int64_t number) { return llvm::ConstantInt::get(words, number); };
-  llvm::SmallVector<llvm::Constant*, 16> numbers;
-  for (int lane = 0; lane < lanes_; ++lane) numbers.push_back(b_.getInt32(lane));
-  llvm::Constant* iota = llvm::ConstantVector::get(numbers);
-
   llvm::Value* first = EmitFirst(last.args[0]);
   first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, b_.getInt64(-int64_t{lanes_}));  // near the buffer
   first = b_.CreateAdd(first, b_.getInt64(int64_t{times} * lanes_), "repeated.first");
+  llvm::Value* start = b_.CreateSub(b_.CreateUDiv(first, b_.getInt64(times)), b_.getInt64(lanes_), "repeated.start");
   llvm::Value* phase = b_.CreateTrunc(b_.CreateURem(first, b_.getInt64(times)), b_.getInt32Ty(), "repeated.phase");
   phase = b_.CreateVectorSplat(lanes_, phase);
-  llvm::Value* start = b_.CreateSub(b_.CreateUDiv(first, b_.getInt64(times)), b_.getInt64(lanes_), "repeated.start");
 
+  llvm::Type* words = llvm::FixedVectorType::get(b_.getInt32Ty(), lanes_);
   llvm::Value *in_lanes = EmitLanePart(e.predicate), *all = EmitUniformPart(e.predicate);
   llvm::Value* wanted = in_lanes == nullptr ? mask_ : mask_ == nullptr ? in_lanes : b_.CreateAnd(mask_, in_lanes);
-  llvm::Value* lanes = wanted == nullptr ? splat(-1) : b_.CreateSExt(wanted, words, "repeated.lanes");
-  llvm::Value* elements = splat(0);  // those that a lane wants
-  for (int i = 0; i < times; ++i) {
-    llvm::Value* reader = b_.CreateSub(b_.CreateAdd(b_.CreateMul(iota, splat(times)), splat(i)), phase);
-    llvm::Value* exists = b_.CreateSExt(b_.CreateICmpULT(reader, splat(lanes_)), words);
-    elements = b_.CreateOr(elements, b_.CreateAnd(exists, EmitPermutation(lanes, reader)), "repeated.elements");
-  }
+  llvm::Value* lanes = b_.CreateSExt(wanted == nullptr ? AllLanes() : wanted, words, "repeated.lanes");
+  llvm::Value* elements = EmitElementsRead(lanes, phase, times);
   llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
   if (all != nullptr) {
     llvm::Value* all_words = b_.CreateVectorSplat(lanes_, b_.CreateSExt(all, b_.getInt32Ty()));
@@ -194,9 +202,9 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoadIf(const Expr& e) {
     lanes = b_.CreateAnd(lanes, all_words);
     row = b_.CreateSelect(all, row, b_.getInt64(0), "row.if_wanted");  // as OffsetIfRead
   }
-  llvm::Value* loaded =
-      EmitRun(e.ref, b_.CreateAdd(row, start, "offset"), lanes_, b_.CreateICmpSLT(elements, splat(0)));
-  llvm::Value* places = b_.CreateUDiv(b_.CreateAdd(iota, phase), splat(times), "repeated.places");
+  llvm::Value* are_read = b_.CreateICmpSLT(elements, llvm::Constant::getNullValue(words));
+  llvm::Value* loaded = EmitRun(e.ref, b_.CreateAdd(row, start, "offset"), lanes_, are_read);
+  llvm::Value* places = b_.CreateUDiv(b_.CreateAdd(LaneNumbers(), phase), llvm::ConstantInt::get(words, times));
   llvm::Value* repeated = b_.CreateAnd(EmitPermutation(b_.CreateBitCast(loaded, words), places), lanes, "repeated");
   return FromMemory(b_, buffer.dtype, b_.CreateBitCast(repeated, MemoryType(b_.getContext(), buffer.dtype, lanes_)));
 }

@@ -6,7 +6,7 @@
 #include "absl/types/span.h"
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/ir/emit_loop.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 
 namespace tailor::gemm {
 namespace {

@@ -182,7 +182,7 @@ LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Con
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
-  if (odd_columns_ != nullptr) {  // which columns are odd ones counts from the first one that is staged
+  if (odd_columns_ != nullptr) {  // parity is relative to the first staged column
     Value* last_step = b_.CreateSub(frame_.DimSizeValue(b_, plan_.axes[c_.k].dim_size), I64(1), "last.step");
     starts_.back() = EmitRange(c_.lhs.args.back(), {I64(0), I64(0)}, {I64(0), last_step}).low;
   }

@@ -10,7 +10,7 @@
 #include "codegen/cpu/gemm/row_vector_kernel.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -108,7 +108,7 @@ class MicroKernelEmitter {
     if (blocks != nullptr) {
       const State state = EmitLoop(blocks, edges, whole_blocks, steps, BlockSteps(), [&](State at) {
         for (int step = 0; step < BlockSteps(); ++step) {
-          if (step > 0) OrderReads();
+          if (step > 0) EmitOrderOfReads(b_);
           at = EmitSingleStep(at);
         }
         return at;
@@ -421,7 +421,7 @@ class MicroKernelEmitter {
                              [this](auto* x, auto* y, auto* sum) { return MultiplyAddI16Pairs(x, y, sum); }});
     };
     const Sums even = half(sums, false);
-    kernel_.split_words ? OrderReads() : OpenOddBlock(k, even);
+    kernel_.split_words ? EmitOrderOfReads(b_) : OpenOddBlock(k, even);
     return half(even, true);
   }
 
@@ -432,9 +432,6 @@ class MicroKernelEmitter {
     return b_.CreateAlignedLoad(b_.getInt32Ty(), address, llvm::Align(4), "lhs.word");
   }
 
-  // Emits no instruction; keeps the compiler from reusing the earlier loads.
-  void OrderReads() { b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread); }
-
   // Opens a block for what a word holds from k + 1 on, after the sums `even` of what it holds at k; none follows if
   // k + 1 = depth. The block reads the panels' words again: keeping them would take the registers of the sums.
   void OpenOddBlock(llvm::Value* k, const Sums& even) {
@@ -442,7 +439,7 @@ class MicroKernelEmitter {
     exits_.push_back({b_.GetInsertBlock(), even});
     b_.CreateCondBr(b_.CreateICmpSLT(k, last_k_, "whole"), odd, exit_);
     b_.SetInsertPoint(odd);
-    OrderReads();
+    EmitOrderOfReads(b_);
   }
 
   // The low or high byte of each 16 bits.
@@ -481,7 +478,7 @@ class MicroKernelEmitter {
   }
 
   void EmitExit() {
-    exit_->moveAfter(&function_->back());  // before a loop's body it made LLVM copy and spill the sums
+    exit_->moveAfter(&function_->back());  // before a loop's body, LLVM would copy and spill the sums
     b_.SetInsertPoint(exit_);
     Sums sums;
     for (int i = 0; i < TileSize(); ++i) {
@@ -495,7 +492,6 @@ class MicroKernelEmitter {
 
   // In separate blocks: a prefetch within a step would pin the step's loads, and the sums would spill.
   void EmitFetchAhead(llvm::Value* k, int steps) {
-    constexpr int kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
     llvm::BasicBlock* fetched = Block("fetched");
     llvm::Value* bytes = b_.CreateMul(Arg(kAheadStep), b_.getInt64(steps), "ahead.bytes");

@@ -18,12 +18,12 @@ std::vector<MicroKernel> MicroKernelsOf(const KernelPlan& plan, const Contractio
 // The same; INTERNAL if FormOfLhs is.
 absl::StatusOr<std::vector<MicroKernel>> MicroKernelsOf(const KernelPlan& plan, const Schedule& schedule);
 
-// Whether some of `kernels` leave out the last half of their last panel (of eight lanes), and others do not or have
-// other panels.
+// Whether some of `kernels` multiply only the first half (eight lanes) of their last panel, and the matmul has more
+// columns than that half.
 bool HasHalfPanels(absl::Span<const MicroKernel> kernels);
 
-// Whether (i1) a micro-kernel that leaves out half a panel multiplies a tile of `panels` panels from `panel` on, of a
-// matmul of `columns` columns. Requires HasHalfPanels(kernels).
+// Whether (i1) such a micro-kernel multiplies the tile of `panels` panels from `panel` on, of a matmul of `columns`
+// columns. Requires HasHalfPanels(kernels).
 llvm::Value* EmitIsHalf(llvm::IRBuilderBase& b, absl::Span<const MicroKernel> kernels, llvm::Value* columns,
                         llvm::Value* panel, llvm::Value* panels);
 

@@ -7,7 +7,7 @@
 #include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/plan_queries.h"
 

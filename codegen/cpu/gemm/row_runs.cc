@@ -8,12 +8,6 @@
 namespace tailor::gemm {
 namespace {
 
-std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
-  const Expr& e = plan.exprs[id];
-  if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
-  return e.dim_size.constant;
-}
-
 // How an index grows from row to row within a run, if that is a constant. A run ends where a digit of m carries.
 std::optional<int64_t> StepInRun(const KernelPlan& plan, int m, ExprId id) {
   if (!DependsOn(plan, id, m)) return 0;
@@ -28,7 +22,7 @@ std::optional<int64_t> StepInRun(const KernelPlan& plan, int m, ExprId id) {
     case ExprKind::kIndexSub:
       return *a - *b;
     case ExprKind::kIndexMul: {
-      const std::optional<int64_t> of_a = ConstantOf(plan, e.args[0]), of_b = ConstantOf(plan, e.args[1]);
+      const std::optional<int64_t> of_a = ConstantIndex(plan, e.args[0]), of_b = ConstantIndex(plan, e.args[1]);
       if (of_a) return *of_a * *b;
       if (of_b) return *a * *of_b;
       return std::nullopt;
@@ -53,7 +47,7 @@ bool IsEvenInRows(const KernelPlan& plan, int m, ExprId id) {
       return is_even(0) && is_even(1);
     case ExprKind::kIndexMul:
       return std::any_of(e.args.begin(), e.args.end(), [&](ExprId arg) {
-        const std::optional<int64_t> factor = ConstantOf(plan, arg);
+        const std::optional<int64_t> factor = ConstantIndex(plan, arg);
         return factor ? *factor % 2 == 0 : DependsOn(plan, arg, m) && IsEvenInRows(plan, m, arg);
       });
     default:
@@ -70,7 +64,7 @@ int64_t StepInTensor(const KernelPlan& plan, const Contraction& c) {
   return StepInRun(plan, c.m, c.lhs.args[last]).value_or(0);
 }
 
-// Which columns are odd ones must be the same in all rows and batches: the offsets of K are.
+// All rows and batches share the offsets of K, so the parity of a column may depend on K alone.
 bool IsEverySecondColumn(const KernelPlan& plan, const Contraction& c) {
   const ExprId column = c.lhs.args.back();
   const bool of_batch =
@@ -98,7 +92,7 @@ int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id) {
   };
   for (ExprId arg : e.args) ends_at(LengthOfRuns(plan, m, arg));
   if (e.kind == ExprKind::kIndexMod && DependsOn(plan, e.args[0], m)) {
-    if (const std::optional<int64_t> divisor = ConstantOf(plan, e.args[1])) ends_at(*divisor);
+    if (const std::optional<int64_t> divisor = ConstantIndex(plan, e.args[1])) ends_at(*divisor);
   }
   return length;
 }

@@ -5,6 +5,7 @@
 
 #include "codegen/ir/emit_loop.h"
 #include "codegen/ir/masked_store.h"
+#include "codegen/ir/memory_hints.h"
 
 namespace tailor::gemm {
 namespace {
@@ -62,8 +63,7 @@ class RowVectorEmitter {
       Value* end = b_.CreateSub(depth_, b_.getInt64(steps - 1), "blocks.end");
       k = EmitLoop(b_, k, end, steps, "block", [&](Value* first) {
         for (int i = 0; i < steps; ++i) {
-          // Keeps LLVM's scheduler from hoisting loads, for which there are no registers.
-          if (i > 0) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+          if (i > 0) EmitOrderOfReads(b_);
           EmitStep(b_.CreateAdd(first, b_.getInt64(i)), sums);
         }
       });

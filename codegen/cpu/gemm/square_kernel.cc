@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/ir/emit_loop.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 #include "codegen/ir/transpose_square.h"
 
 namespace tailor::gemm {

@@ -3,14 +3,13 @@
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 
 namespace tailor::gemm {
 namespace {
 
 using llvm::Value;
 
-constexpr int64_t kLineBytes = 64;
 constexpr int64_t kAlmostNothing = 1;  // byte per k: one line per 64 k
 
 }  // namespace

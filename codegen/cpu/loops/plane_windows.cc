@@ -7,6 +7,7 @@
 #include "codegen/cpu/loops/accumulator.h"
 #include "codegen/cpu/loops/window_task.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/memory_hints.h"
 #include "codegen/ir/transpose_square.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
@@ -312,7 +313,7 @@ class PlaneWindowEmitter : private WindowTaskEmitter {
     const int locals = static_cast<int>(plan_.buffers.size());
     for (int64_t j = 0; j < y_.size; ++j) {
       // Keeps LLVM from holding the weights of all rows at once and spilling them.
-      b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+      EmitOrderOfReads(b_);
       Value* image_row = b_.CreateMul(b_.CreateAdd(Times(row, y_.stride), I64(j * y_.dilation)), pitch_);
       Value* place = b_.CreateAdd(image_row, Times(column, x_.stride), "place");
       writer_.SetAxis(y_.window, I64(j));

@@ -7,6 +7,7 @@
 #include "codegen/cpu/loops/accumulator.h"
 #include "codegen/cpu/loops/window_task.h"
 #include "codegen/ir/emit_loop.h"
+#include "codegen/ir/memory_hints.h"
 #include "codegen/plan/plan_queries.h"
 #include "codegen/plan/transposition.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -25,8 +26,6 @@ constexpr int kSideBySide = 4;
 
 // Vectors of each residue that are staged side by side, if a row has as many.
 constexpr int kStagedSideBySide = 4;
-
-constexpr int64_t kLineBytes = 64;
 
 // Elements of one residue (every stride-th element) of a staging row: those of `columns` results, and what vectors read
 // beyond.
@@ -212,8 +211,7 @@ class RowWindowEmitter : private WindowTaskEmitter {
   // Straight code: each vector of the image is loaded once for all windows that it is in.
   void AddStraight(Value* row, int rows, Value* column, int vectors, std::deque<Accumulator>& sums, Enter enter) {
     for (int64_t q = 0; q <= (rows - 1) * y_.stride + y_.reach(); ++q) {
-      if (!WeightsFitRegisters())
-        b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+      if (!WeightsFitRegisters()) EmitOrderOfReads(b_);
       Value* image_row = b_.CreateAdd(Times(row, y_.stride), I64(q));
       for (int64_t j = 0; j < x_.size; ++j) {
         for (int v = 0; v < vectors; ++v) {

@@ -7,7 +7,7 @@
 
 #include "codegen/ir/digits.h"
 #include "codegen/ir/emit_loop.h"
-#include "codegen/ir/fetch_line.h"
+#include "codegen/ir/memory_hints.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cpu {

@@ -17,8 +17,8 @@ namespace tailor::gemm {
 constexpr int kMostBestPanels = 4;  // of a tile that the rule takes
 
 // Rows of a tile of one and a half panels, of eight lanes: twelve sums, three registers of a row of panels and one
-// broadcast element take all sixteen registers. A step of K has 7 loads for 12 multiply-adds; with six rows, a panel
-// and a half one have 8 for 12 and 7 for 6.
+// broadcast element take all sixteen registers. A step of K has 7 loads for 12 multiply-adds; tiles of 6 x 16
+// and 6 x 8 have 8 for 12 and 7 for 6.
 constexpr int kRowsOfOneAndAHalf = 4;
 
 // Whether a micro-kernel's sums, kept operands and one streaming operand fit the registers of `traits`. `pieces`:

@@ -107,6 +107,7 @@ void ExpectReadsBack(const KernelPlan& plan) {
 TEST(ParseKernelPlan, ReadsWhatItsTextSays) {
   const std::string text = R"(kernel axes [a0: d0 parallel, a1: 64 tile, a2: d2 ordered]
   d0: multiple of 8, at most 4096, likely 64 or 128
+  d1: multiple of 4
   in b0: f32[d0, 64]
   in b1: i64[d1]
   out b2: f16[d0, 64]

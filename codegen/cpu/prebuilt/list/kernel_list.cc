@@ -57,7 +57,7 @@ void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKer
       if (gemm::FitsRegisters(traits, pieces, rows, 1)) add(pieces * form.lanes, rows, 1);
     }
     const bool halves_panels = form.lanes == kPanelColumns / 2 && form.lhs == DType::kF32;
-    constexpr int kMostSums = 12;
+    constexpr int kMostSums = 3 * gemm::kRowsOfOneAndAHalf;
     for (int panels = 2; halves_panels && rows * (2 * panels - 1) <= kMostSums; ++panels) add(form.lanes, rows, panels);
   }
 }

@@ -154,19 +154,7 @@ bool ImageLayouts::MayReadLast(NodeId dot) const {
   const auto found = convolutions_.find(dot);
   if (found == convolutions_.end()) return false;
   const Node& node = graph_.node(dot);
-  if (IsLeftToWinograd(found->second, node)) return false;
   return rank_ < 4 || found->second.taps == 1 || node.results[0].shape.back().constant().value_or(0) >= kLeastChannels;
-}
-
-// Whether a convolution may be computed by Winograd's algorithm, whose kernels read and write images channels first
-// (codegen/lower/winograd_windows.h).
-bool ImageLayouts::IsLeftToWinograd(const Convolution& c, const Node& dot) const {
-  if (c.window < 0 || rank_ != 4 || dot.results[0].dtype != DType::kF32) return false;
-  const Node& window = graph_.node(c.window);
-  const std::vector<int64_t>& strides = window.i64s("strides");
-  return window.dims("sizes") == Shape{3, 3} &&
-         std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; }) &&
-         dot.results[0].shape.back().constant().value_or(0) >= kLeastChannels;
 }
 
 bool ImageLayouts::IsTransposeToFirst(NodeId id) const { return IsTranspose(graph_.node(id), ToChannelsFirst(rank_)); }
@@ -183,8 +171,7 @@ bool ImageLayouts::IsConvResult(NodeId id) const {
   while (graph_.node(product).op == OpKind::kAdd) product = graph_.node(product).operands[0].node;
   if (IsOuterProduct(graph_, product))
     return false;  // becomes elementwise nodes, which its readers would compute again
-  const auto found = convolutions_.find(product);
-  return found == convolutions_.end() || !IsLeftToWinograd(found->second, graph_.node(product));
+  return true;
 }
 
 bool ImageLayouts::JoinsAll(NodeId id) const {

@@ -62,7 +62,6 @@ class ImageLayouts {
   bool IsSmall(Value v) const;
   std::optional<Convolution> FindConvolution(NodeId dot) const;
   bool MayReadLast(NodeId dot) const;
-  bool IsLeftToWinograd(const Convolution& convolution, const Node& dot) const;
   bool IsTransposeToFirst(NodeId id) const;
   bool IsConvResult(NodeId id) const;
   bool JoinsAll(NodeId reshape) const;

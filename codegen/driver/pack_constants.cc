@@ -65,12 +65,15 @@ void PackWinogradPanel(const PanelSource& s, int64_t matrix, int64_t panel, std:
   const std::byte* from = s.data + matrix / kWinogradPoints * s.rows * s.columns * sizeof(float);
   const int64_t first = panel * kPanelColumns;
   const int64_t width = std::min<int64_t>(kPanelColumns, s.columns - first);
+  // From one tap of a channel to the next, and from one channel to the next.
+  constexpr int64_t kTaps = int64_t{kWinogradWindow} * kWinogradWindow;
+  const int64_t tap_rows = s.taps_first ? s.panel_rows() : 1, channel_rows = s.taps_first ? 1 : kTaps;
   std::memset(out, 0, s.panel_bytes());
   for (int64_t channel = 0; channel < s.panel_rows(); ++channel) {
     for (int64_t c = 0; c < width; ++c) {
       double sum = 0;
-      for (int i = 0; i < kWinogradWindow * kWinogradWindow; ++i) {
-        const int64_t row = channel * kWinogradWindow * kWinogradWindow + i;
+      for (int i = 0; i < kTaps; ++i) {
+        const int64_t row = channel * channel_rows + i * tap_rows;
         float weight;
         std::memcpy(&weight,
                     from + (s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c) * sizeof weight,
@@ -101,10 +104,12 @@ ProgramConstant Describe(const lower::LoweredProgram::Constant& constant, size_t
   return described;
 }
 
-PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
-  PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
+PanelSource SourceOf(const ProgramConstant& constant, const lower::LoweredProgram::Constant& lowered) {
+  PanelSource source{
+      static_cast<const std::byte*>(lowered.data.data), 1, 0, 0, SizeOf(constant.dtype), lowered.transpose};
   source.word_rows = StepsPerWord(constant.layout, constant.dtype);
   source.winograd = constant.layout == ConstantLayout::kWinogradPanels16;
+  source.taps_first = lowered.taps_first;
   assert(constant.dims.size() >= 2);
   const size_t rank = constant.dims.size();
   for (size_t d = 0; d + 2 < rank; ++d) source.batch *= constant.dims[d];
@@ -171,7 +176,7 @@ absl::StatusOr<PackedConstants> PackConstants(const lower::LoweredProgram& progr
       described.bytes = {static_cast<const std::byte*>(data.data), data.size};
       packed.storage.push_back(data.owner);
     } else {
-      const PanelSource source = SourceOf(described, constant.transpose, data.data);
+      const PanelSource source = SourceOf(described, constant);
       const uint64_t bytes = source.matrices() * source.panels() * source.panel_bytes();
       std::shared_ptr<std::byte> memory = AllocateAligned(bytes);
       if (memory == nullptr) {

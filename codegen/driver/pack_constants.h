@@ -21,8 +21,9 @@ struct PanelSource {
   int64_t batch, rows, columns;
   int element_bytes;
   bool transposed;
-  int word_rows = 1;      // that are interleaved in words of 4 bytes (kWordPanels16); 1: none
-  bool winograd = false;  // nine f32 rows become 16 points (kWinogradPanels16)
+  int word_rows = 1;        // that are interleaved in words of 4 bytes (kWordPanels16); 1: none
+  bool winograd = false;    // nine f32 rows become 16 points (kWinogradPanels16)
+  bool taps_first = false;  // with winograd: the rows are [3, 3, C], not [C, 3, 3]
   int64_t matrices() const { return winograd ? batch * int64_t{kWinogradPoints} : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
   int64_t panel_rows() const {

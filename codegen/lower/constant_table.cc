@@ -20,9 +20,8 @@ size_t HashOf(const Constant& constant) {
 }
 
 bool AreOne(const Constant& a, const Constant& b) {
-  if (!(a.type == b.type) || a.layout != b.layout || a.transpose != b.transpose || a.data.size != b.data.size) {
-    return false;
-  }
+  if (!(a.type == b.type) || a.data.size != b.data.size) return false;
+  if (a.layout != b.layout || a.transpose != b.transpose || a.taps_first != b.taps_first) return false;
   return a.data.data == b.data.data || std::memcmp(a.data.data, b.data.data, a.data.size) == 0;
 }
 

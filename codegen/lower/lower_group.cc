@@ -293,8 +293,12 @@ class GroupLowering {
     const DType accumulate = AccumulatorOf(dtype);
     if (form_ != GroupForm::kJoined) FillStaging();
     const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: no staging buffer
-    plan.form = ContractionForm{
-        .m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1, .dilation = windows_ ? windows_->dilation : 1};
+    ContractionForm form{.m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1};
+    if (windows_) {
+      form.dilation = windows_->dilation;
+      form.channels_last = windows_->channels_last;
+    }
+    plan.form = form;
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RhsOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
@@ -496,7 +500,8 @@ class GroupLowering {
                            .dtype = source.dtype,
                            .shape = source.shape,
                            .layout = windows_ ? ConstantLayout::kWinogradPanels16 : PanelsOf(source.dtype),
-                           .transpose = !straight});
+                           .transpose = !straight,
+                           .taps_first = windows_ && windows_->channels_last});
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
   }
 

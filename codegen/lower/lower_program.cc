@@ -390,7 +390,8 @@ class ProgramLowering {
     const bool panels = operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kWordPanels16;
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
                                       graph_.constant_data(operand.value.node),
-                                      panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose};
+                                      panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose,
+                                      operand.taps_first};
     const int index = tables_.constants.NumberOf(std::move(constant), tables_.program.constants);
     auto [it, added] = constant_buffers_.try_emplace(index, -1);
     if (added) it->second = AddBuffer(Place::kConstant, index, operand.dtype, operand.shape);

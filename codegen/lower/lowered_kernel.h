@@ -21,7 +21,8 @@ struct LoweredKernel {
     DType dtype = DType::kInvalid;
     Shape shape;  // physical for a packed block
     ConstantLayout layout = ConstantLayout::kRowMajor;
-    bool transpose = false;  // panels of a constant stored [..., N, K]
+    bool transpose = false;   // panels of a constant stored [..., N, K]
+    bool taps_first = false;  // kWinogradPanels16 of a constant whose K is [3, 3, C], not [C, 3, 3]
   };
   KernelPlan plan;
   std::vector<Operand> operands;  // inputs and outputs of the plan, in buffer order

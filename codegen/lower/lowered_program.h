@@ -20,7 +20,8 @@ struct LoweredProgram {
     TensorType type;
     ConstantData data;
     ConstantLayout layout = ConstantLayout::kRowMajor;
-    bool transpose = false;  // the last two dims are swapped before packing
+    bool transpose = false;   // the last two dims are swapped before packing
+    bool taps_first = false;  // LoweredKernel::Operand::taps_first
   };
   std::vector<KernelPlan> kernels;          // distinct; equal plans are emitted once
   std::vector<host::HostProgram> programs;  // [0] is the one that a run calls; others are regions and stages

@@ -12,21 +12,36 @@ namespace {
 
 constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
 
-// [batch..., C, H, W, 3, 3] moved to [batch..., C, 3, 3, H, W].
-bool MovesWindowsForward(const std::vector<int64_t>& permutation) {
-  const int64_t rank = static_cast<int64_t>(permutation.size());
-  std::vector<int64_t> expected(permutation.size());
-  std::iota(expected.begin(), expected.end(), 0);
-  if (rank < 4) return false;
-  std::rotate(expected.end() - 4, expected.end() - 2, expected.end());
-  return permutation == expected;
+// How the windows of an image become the columns of a matmul, or its rows.
+struct Form {
+  size_t channels, height;             // dims of the image; the width follows the height
+  std::vector<int64_t> permutation;    // of the windows
+  size_t matrix_depth, matrix_points;  // dims of the matrices
+};
+
+// [batch..., C, H, W, 3, 3] moved to [batch..., C, 3, 3, H, W], as [N, D, C * 9, H * W].
+Form ChannelsFirst(size_t rank) {
+  Form form{.channels = rank - 5, .height = rank - 4, .permutation = {}, .matrix_depth = 2, .matrix_points = 3};
+  form.permutation.resize(rank);
+  std::iota(form.permutation.begin(), form.permutation.end(), 0);
+  std::rotate(form.permutation.end() - 4, form.permutation.end() - 2, form.permutation.end());
+  return form;
 }
 
-// The dilation of windows over the last two dims with stride 1; nullopt if they are others.
-std::optional<int> DilationOf(const Node& windows) {
+// [batch..., H, W, C, 3, 3] moved to [batch..., H, W, 3, 3, C], as [N, D, H * W, 9 * C].
+Form ChannelsLast(size_t rank) {
+  Form form{.channels = rank - 3, .height = rank - 5, .permutation = {}, .matrix_depth = 3, .matrix_points = 2};
+  form.permutation.resize(rank);
+  std::iota(form.permutation.begin(), form.permutation.end(), 0);
+  std::rotate(form.permutation.end() - 3, form.permutation.end() - 2, form.permutation.end());
+  return form;
+}
+
+// The dilation of windows over the dims from `height` on, with stride 1; nullopt if they are others.
+std::optional<int> DilationOf(const Node& windows, size_t height) {
   const std::vector<int64_t>&strides = windows.i64s("strides"), &dilations = windows.i64s("dilations");
-  const int64_t rank = static_cast<int64_t>(windows.results[0].shape.size()) - 2;
-  if (windows.i64s("axes") != std::vector<int64_t>{rank - 2, rank - 1}) return std::nullopt;
+  const auto first = static_cast<int64_t>(height);
+  if (windows.i64s("axes") != std::vector<int64_t>{first, first + 1}) return std::nullopt;
   if (std::any_of(strides.begin(), strides.end(), [](int64_t stride) { return stride != 1; })) return std::nullopt;
   if (dilations.empty()) return 1;
   const int64_t dilation = dilations[0];
@@ -39,7 +54,7 @@ std::optional<int> DilationOf(const Node& windows) {
 std::optional<WinogradWindows> FindWinogradWindows(const Graph& graph, const ShapeFacts& facts,
                                                    const FusionGroup& group) {
   const Node& dot = graph.node(group.dominant);
-  if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
+  if (dot.results[0].dtype != DType::kF32) return std::nullopt;
   if (graph.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
   if (IsNonFiniteConstant(graph, dot.operands[1])) return std::nullopt;  // it would make every point NaN
   const auto view = [&](Value value, OpKind op) -> const Node* {
@@ -50,20 +65,23 @@ std::optional<WinogradWindows> FindWinogradWindows(const Graph& graph, const Sha
   const Node* columns = view(dot.operands[0], OpKind::kReshape);
   const Node* moved = columns == nullptr ? nullptr : view(columns->operands[0], OpKind::kTranspose);
   const Node* windows = moved == nullptr ? nullptr : view(moved->operands[0], OpKind::kWindow);
-  if (windows == nullptr || !MovesWindowsForward(moved->i64s("permutation"))) return std::nullopt;
-  const std::optional<int> dilation = DilationOf(*windows);
-  if (!dilation) return std::nullopt;
+  if (windows == nullptr) return std::nullopt;
 
-  // [N, C, H, W, 3, 3] as the matrices [N, 1, C * 9, H * W], or [N, D, C, H, W, 3, 3] as [N, D, C * 9, H * W].
+  // One batch dim, N, as the matrices [N, 1, ...]; or N and D.
   const Shape& shape = windows->results[0].shape;
   const Shape& matrix = columns->results[0].shape;
   const size_t batch = shape.size() - 5;
   if (matrix.size() != 4 || batch < 1 || batch > 2) return std::nullopt;
-  const DimExpr &channels = shape[batch], &height = shape[batch + 1], &width = shape[batch + 2];
+  const bool channels_last = dot.i64("transpose_lhs") == 0;
+  const Form form = channels_last ? ChannelsLast(shape.size()) : ChannelsFirst(shape.size());
+  const std::optional<int> dilation = DilationOf(*windows, form.height);
+  if (!dilation || moved->i64s("permutation") != form.permutation) return std::nullopt;
+  const DimExpr &channels = shape[form.channels], &height = shape[form.height], &width = shape[form.height + 1];
   const DimExpr window = kWinogradWindow;
-  if (shape[batch + 3] != window || shape[batch + 4] != window || !facts.ProvablyEqual(matrix[0], shape[0]) ||
+  if (*(shape.end() - 2) != window || shape.back() != window || !facts.ProvablyEqual(matrix[0], shape[0]) ||
       !facts.ProvablyEqual(matrix[1], batch == 2 ? shape[1] : DimExpr(1)) ||
-      !facts.ProvablyEqual(matrix[2], channels * window * window) || !facts.ProvablyEqual(matrix[3], height * width)) {
+      !facts.ProvablyEqual(matrix[form.matrix_depth], channels * window * window) ||
+      !facts.ProvablyEqual(matrix[form.matrix_points], height * width)) {
     return std::nullopt;
   }
   const Shape& weights = graph.type(dot.operands[1]).shape;
@@ -72,7 +90,7 @@ std::optional<WinogradWindows> FindWinogradWindows(const Graph& graph, const Sha
   if (facts.RangeOf(height * width).max <= few) return std::nullopt;
   const auto inputs = channels.constant(), results = dot.results[0].shape.back().constant();
   if (!inputs || !results || *inputs < kLeastChannels || *results < kLeastChannels) return std::nullopt;
-  return WinogradWindows{moved->operands[0].node, *dilation};
+  return WinogradWindows{moved->operands[0].node, *dilation, channels_last};
 }
 
 }  // namespace tailor::lower

@@ -11,8 +11,9 @@
 namespace tailor::lower {
 
 struct WinogradWindows {
-  NodeId node;       // the window node that the matmul multiplies
-  int dilation = 1;  // of both dims
+  NodeId node;                 // the window node that the matmul multiplies
+  int dilation = 1;            // of both dims
+  bool channels_last = false;  // the image is [batch, H, W, C], and K is [3, 3, C]
 };
 
 // The windows of a matmul group if Winograd's algorithm applies: 3 x 3 windows over all channels of images in f32, with

@@ -37,7 +37,8 @@ Contraction ContractionOf(const KernelPlan& plan) {
                 .k = form.k,
                 .fill = form.fill,
                 .stage = static_cast<size_t>(form.sum),
-                .dilation = form.dilation};
+                .dilation = form.dilation,
+                .channels_last = form.channels_last};
   for (int axis = 0; axis < form.m; ++axis) c.batch.push_back(axis);
   c.lhs = plan.exprs[factors[0]];
   c.rhs = plan.exprs[factors[1]];

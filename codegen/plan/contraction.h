@@ -26,6 +26,7 @@ struct Contraction {
   int fill = -1;                       // the stage that fills the staging buffer of the lhs; -1: the lhs is in memory
   size_t stage = 0;                    // the stage that sums; the later stages are the epilogue
   int dilation = 1;                    // ContractionForm::dilation
+  bool channels_last = false;          // ContractionForm::channels_last
   Expr lhs, rhs;                       // loads; the rhs is panels, or row-major (TargetTraits::packed_rhs)
   std::optional<InPlaceRhs> in_place;  // the alternative to panels (TargetTraits::most_rows_in_place)
   int sums = -1;                       // the kLocal buffer that receives the sums

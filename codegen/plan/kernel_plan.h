@@ -141,7 +141,8 @@ struct ContractionForm {
   int m = -1, n = -1, k = -1;  // axes: consecutive
   int fill = -1;               // the stage that fills the staging buffer of the lhs; -1: the lhs is in memory
   int sum = 0;
-  int dilation = 1;  // Winograd: of both dims of the 3 x 3 windows
+  int dilation = 1;            // Winograd: of both dims of the 3 x 3 windows
+  bool channels_last = false;  // Winograd: the lhs is [batch..., H, W, C], not [batch..., C, H, W]
   friend bool operator==(const ContractionForm&, const ContractionForm&) = default;
 };
 

@@ -137,7 +137,8 @@ class TextWriter {
       absl::StrAppend(&out_, "  m a", contraction->m, ", n a", contraction->n, ", k a", contraction->k,
                       contraction->fill >= 0 ? absl::StrCat(", fill in stage ", contraction->fill) : "",
                       ", sum in stage ", contraction->sum,
-                      contraction->dilation != 1 ? absl::StrCat(", dilation ", contraction->dilation) : "", "\n");
+                      contraction->dilation != 1 ? absl::StrCat(", dilation ", contraction->dilation) : "",
+                      contraction->channels_last ? ", channels last" : "", "\n");
     } else if (const auto* attention = std::get_if<AttentionForm>(&plan_.form)) {
       absl::StrAppend(&out_, "  m a", attention->m, ", v a", attention->v, ", n a", attention->n, ", d a", attention->d,
                       "\n");

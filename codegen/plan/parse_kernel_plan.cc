@@ -113,7 +113,11 @@ class PlanParser {
         TAILOR_RETURN_IF_ERROR(ParseNumbers({{", fill in stage ", &contraction->fill}}));
       }
       TAILOR_RETURN_IF_ERROR(ParseNumbers({{", sum in stage ", &contraction->sum}}));
-      return reader_.Has(", dilation ") ? ParseNumbers({{", dilation ", &contraction->dilation}}) : absl::OkStatus();
+      if (reader_.Has(", dilation ")) {
+        TAILOR_RETURN_IF_ERROR(ParseNumbers({{", dilation ", &contraction->dilation}}));
+      }
+      contraction->channels_last = reader_.TakeIf(", channels last");
+      return absl::OkStatus();
     }
     if (auto* attention = std::get_if<AttentionForm>(&plan_.form)) {
       return ParseNumbers(

@@ -486,6 +486,9 @@ class PlanVerifier {
     if (form.dilation != 1 && !(winograd && (form.dilation == 2 || form.dilation == 4))) {
       return Wrong("contraction", "its windows have no such dilation");
     }
+    if (form.channels_last && !winograd) {
+      return Wrong("contraction", "only Winograd's images are channels last");
+    }
     if (form.fill < 0) return absl::OkStatus();
     const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&
                        plan_.stages[form.fill].statements[0].buffer == lhs.ref;

@@ -67,6 +67,17 @@ Graph ConvOf(const std::string& x, const std::string& weights, const Windows& wi
               [&](Graph& graph, Value x, Value weights) { return Conv(graph, x, weights, {}, windows, 1); });
 }
 
+// The same of x [N, H, W, C], with results channels last.
+Graph ConvOfChannelsLast(const std::string& x, const std::string& weights, const Windows& windows) {
+  return Made(x, weights, [&](Graph& graph, Value x, Value weights) -> absl::StatusOr<Value> {
+    const auto moved = [&](Value v, std::vector<int64_t> permutation) {
+      return Value{*graph.Append(OpKind::kTranspose, {v}, {{"permutation", std::move(permutation)}}), 0};
+    };
+    const auto y = Conv(graph, moved(x, {0, 3, 1, 2}), weights, {}, windows, 1);
+    return y.ok() ? moved(*y, {0, 2, 3, 1}) : y;
+  });
+}
+
 // How many kernels multiply by Winograd's algorithm, the same on all levels.
 int ByWinograd(const Graph& graph) {
   std::vector<int> counts;
@@ -187,6 +198,37 @@ TEST(Winograd, DilatedWindows) {
                 {{1, 3, 3}, {2, 2 * d + 1, 2 * d + 1}, {1, 2 * d, 12}, {1, 11, 2 * d + 5}, {1, 0, 0}, {1, 23, 18}});
     ExpectRight(ConvOf("1, 18, 17, 18", "20, 18, 3, 3", padded), {{}});
     ExpectRight(ConvOf("N, 400, H, W", "16, 400, 3, 3", padded), {{1, 1, 41}, {1, 41, 1}});
+  }
+}
+
+TEST(Winograd, ImagesChannelsLast) {
+  const Graph graph = ConvOfChannelsLast("N, H, W, 27", "40, 27, 3, 3", kPadded);
+  for (const CpuTarget& level : CpuLevels()) {
+    const auto lowered = lower::LowerGraph(graph, level.traits);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    ASSERT_EQ(lowered->kernels.size(), 1u) << "an image is transposed";
+    EXPECT_TRUE(std::get<ContractionForm>(lowered->kernels[0].form).channels_last);
+  }
+  ExpectRight(graph,
+              {{1, 1, 1}, {2, 1, 7}, {1, 8, 1}, {1, 3, 3}, {3, 5, 6}, {1, 13, 14}, {0, 5, 5}, {2, 0, 5}, {2, 5, 0}});
+  ExpectRight(ConvOfChannelsLast("N, H, W, 16", "16, 16, 3, 3", kPadded), {{1, 3, 205}, {1, 33, 12}});
+  ExpectRight(ConvOfChannelsLast("N, H, W, 16", "16, 16, 3, 3", {}), {{1, 3, 3}, {1, 2, 9}, {1, 0, 0}, {1, 7, 6}});
+  ExpectRight(ConvOfChannelsLast("N, H, W, 48", "33, 48, 3, 3", {.low = {4, 0}, .high = {0, 5}}),
+              {{1, 1, 1}, {2, 3, 4}, {1, 6, 5}, {1, 0, 3}, {1, 4, 0}});
+  ExpectRight(ConvOfChannelsLast("N, H, W, 16", "300, 16, 3, 3", kPadded), {{1, 4, 4}, {2, 3, 5}, {0, 3, 3}});
+  ExpectRight(ConvOfChannelsLast("N, H, W, 400", "16, 400, 3, 3", kPadded), {{1, 1, 41}, {1, 41, 1}});
+  ExpectRight(ConvOfChannelsLast("2, 9, 7, 30", "48, 30, 3, 3", kPadded), {{}});
+}
+
+TEST(Winograd, DilatedWindowsChannelsLast) {
+  for (int64_t d : {2, 4}) {
+    SCOPED_TRACE(absl::StrCat("dilation ", d));
+    const Windows padded = {.dilations = {d, d}, .low = {d, d}, .high = {d, d}};
+    ExpectRight(ConvOfChannelsLast("N, H, W, 27", "40, 27, 3, 3", padded),
+                {{1, 1, 1}, {2, 1, 9}, {1, 8, 1}, {1, 5, 3}, {2, 7, 6}, {1, 11, 14}, {2, 0, 5}});
+    ExpectRight(ConvOfChannelsLast("N, H, W, 16", "16, 16, 3, 3", padded), {{1, 3, 205}, {1, 33, 12}});
+    ExpectRight(ConvOfChannelsLast("N, H, W, 64", "16, 64, 3, 3", {.dilations = {d, d}}),
+                {{1, 3, 3}, {2, 2 * d + 1, 2 * d + 1}, {1, 2 * d, 12}, {1, 11, 2 * d + 5}, {1, 0, 0}});
   }
 }
 

@@ -1,8 +1,8 @@
 // Task functions of Winograd convolutions. A task is one block of tiles of one image times one block of columns. Per
-// channel, it fills the staging buffer with its part of the image and transforms that into points. Then, one group of
-// panels at a time, micro-kernels multiply the points by those of the weights, the products are transformed into
-// results, and the epilogue (TileEpilogue) runs over them. Blocks of tiles run fastest, so that consecutive tasks find
-// the weights in cache.
+// channel, or per block of channels of an image channels last, it fills the staging buffer with its part of the image
+// and transforms that into points. Then, one group of panels at a time, micro-kernels multiply the points by those of
+// the weights, the products are transformed into results, and the epilogue (TileEpilogue) runs over them. Blocks of
+// tiles run fastest, so that consecutive tasks find the weights in cache.
 #include "codegen/cpu/conv/emit_winograd.h"
 
 #include <array>
@@ -38,6 +38,7 @@ class WinogradEmitter {
         module_(module),
         b_(module.getContext()),
         pieces_(kPanelColumns / schedule.lanes),
+        image_(WinogradImageOf(contraction)),
         dilation_(contraction.dilation),
         supertile_results_(WinogradSupertileResults(contraction)),
         scratch_(ScratchOfWinograd(plan, contraction, schedule.tile)),
@@ -78,11 +79,6 @@ class WinogradEmitter {
   Value* Smaller(Value* x, Value* y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
   Value* DimSize(const tailor::DimSize& dim_size) { return frame_.DimSizeValue(b_, dim_size); }
-  // Of dim `from_last` of the staged image, counted from the last one.
-  const tailor::DimSize& ImageDimSize(int from_last) const {
-    const std::vector<tailor::DimSize>& dims = plan_.buffers[c_.lhs.ref].dims;
-    return dims[dims.size() - 1 - from_last];
-  }
   // The first result of tile `tile` of one side.
   Value* ResultOf(Value* tile) {
     if (dilation_ == 1) return Times(tile, kWinogradResults);
@@ -96,14 +92,15 @@ class WinogradEmitter {
 
   // Tilings of this launch's images; ScheduleWinograd counts the same blocks.
   void EmitTilings() {
-    const auto results = [&](int from_last) {
-      Value* inside = b_.CreateSub(DimSize(ImageDimSize(from_last)), I64(WinogradHalo(c_)));
+    const auto results = [&](size_t dim) {
+      Value* inside = b_.CreateSub(DimSize(plan_.buffers[c_.lhs.ref].dims[dim]), I64(WinogradHalo(c_)));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
     };
     const auto supertiles = [&](Value* results) {
       return EmitCeilDiv(b_, results, I64(supertile_results_), "supertiles");
     };
-    Value *across = results(0), *down = results(1), *blocks_down = frame_.Get(KernelParameter::kRowBlocks);
+    Value *across = results(image_.width), *down = results(image_.height),
+          *blocks_down = frame_.Get(KernelParameter::kRowBlocks);
     if (blocks_down == nullptr) blocks_down = I64(0);  // Schedule::row_blocks is the constant 0: there are no tasks
     across_ = {across, EvenTiling::Emit(b_, supertiles(across), I64(scratch_.supertiles))};
     down_ = {down, EvenTiling::OfCount(b_, supertiles(down), blocks_down)};
@@ -156,43 +153,93 @@ class WinogradEmitter {
 
   // ---- The image ----
 
-  // Points of all channels: [16][C][tiles]. Elements beyond the image, and beyond a channel's tiles, are arbitrary: no
-  // existing result depends on them.
+  // Points of all channels: [16][C][tiles], or [16][tiles][C]. Elements beyond the image, and beyond a channel's tiles,
+  // are arbitrary: no existing result depends on them.
   void EmitImage() {
-    Value* columns = b_.CreateAdd(x_.all_results, I64(WinogradStagingMargin(c_)), "staging.columns");
-    Value* staging = Scratch(scratch_.staging);
     const auto range = [&](const Block& block) {
       return IndexRange{block.start, b_.CreateAdd(block.start, b_.CreateAdd(block.results, I64(WinogradHalo(c_) - 1)))};
     };
     scalars_->SetAxis(c_.m, I64(0));
     scalars_->SetAxis(c_.k, I64(0));
-    std::vector<IndexRange> batch;
-    for (size_t dim = 0; dim + 3 < c_.lhs.args.size(); ++dim) {
+    std::vector<IndexRange> ranges(c_.lhs.args.size());
+    for (size_t dim = 0; dim + 3 < ranges.size(); ++dim) {
       Value* index = scalars_->Emit(c_.lhs.args[dim]);
-      batch.push_back({index, index});
+      ranges[dim] = {index, index};
     }
-    const IndexRange y = range(y_), x = range(x_);
-    EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
-      std::vector<IndexRange> ranges = batch;
-      ranges.insert(ranges.end(), {{channel, channel}, y, x});
-      StagingBuffer buffer{.base = staging, .strides = std::vector<Value*>(ranges.size(), I64(0))};
-      for (const IndexRange& indices : ranges) buffer.starts.push_back(indices.low);
-      buffer.strides[ranges.size() - 2] = columns;
-      buffer.strides.back() = I64(1);
-      EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes, ranges, buffer);
-      Value* points = At(Scratch(scratch_.image), Times(channel, scratch_.channel_stride));
-      EmitLoop(b_, I64(0), y_.tiles, 1, "tile.row", [&](Value* row) {
-        Value* from = At(staging, b_.CreateMul(ResultOf(row), columns));
-        Value* to = At(points, b_.CreateMul(row, x_.tiles));
-        EmitLoop(b_, I64(0), x_.tiles, schedule_.lanes, "tile",
-                 [&](Value* tile) { EmitPoints(At(from, Times(tile, kWinogradResults)), columns, At(to, tile)); });
+    ranges[image_.height] = range(y_);
+    ranges[image_.width] = range(x_);
+    if (c_.channels_last) {
+      EmitLoop(b_, I64(0), channels_, kWinogradStagedChannels, "channels", [&](Value* first) {
+        Value* count = Smaller(b_.CreateSub(channels_, first), I64(kWinogradStagedChannels));
+        ranges[image_.channels] = {first, b_.CreateSub(b_.CreateAdd(first, count), I64(1))};
+        EmitChannelsLast(ranges, first, count);
+      });
+    } else {
+      EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
+        ranges[image_.channels] = {channel, channel};
+        EmitChannel(ranges, channel);
+      });
+    }
+  }
+
+  // Fills the staging buffer, of the given strides between rows and columns of the image.
+  void EmitStaging(const std::vector<IndexRange>& ranges, Value* row_stride, int64_t column_stride) {
+    StagingBuffer buffer{.base = Scratch(scratch_.staging), .strides = std::vector<Value*>(ranges.size(), I64(0))};
+    for (const IndexRange& indices : ranges) buffer.starts.push_back(indices.low);
+    if (c_.channels_last) buffer.strides[image_.channels] = I64(1);
+    buffer.strides[image_.height] = row_stride;
+    buffer.strides[image_.width] = I64(column_stride);
+    EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes, ranges, buffer);
+  }
+
+  void EmitChannel(const std::vector<IndexRange>& ranges, Value* channel) {
+    Value* columns = b_.CreateAdd(x_.all_results, I64(WinogradStagingMargin(c_)), "staging.columns");
+    EmitStaging(ranges, columns, 1);
+    Value* points = At(Scratch(scratch_.image), Times(channel, scratch_.channel_stride));
+    EmitLoop(b_, I64(0), y_.tiles, 1, "tile.row", [&](Value* row) {
+      Value* from = At(Scratch(scratch_.staging), b_.CreateMul(ResultOf(row), columns));
+      Value* to = At(points, b_.CreateMul(row, x_.tiles));
+      EmitLoop(b_, I64(0), x_.tiles, schedule_.lanes, "tile", [&](Value* tile) {
+        EmitPoints(AdjacentTiles(At(from, Times(tile, kWinogradResults)), columns), At(to, tile));
       });
     });
   }
 
-  // Transforms `lanes` adjacent tiles, which are whole supertiles wide: the points of a 4 x 4 tile d are B^T d B.
-  void EmitPoints(Value* from, Value* columns, Value* to) {
-    std::array<Side, kWinogradSide> d;  // by row, then column of a tile
+  // `count` channels of an image channels last.
+  void EmitChannelsLast(const std::vector<IndexRange>& ranges, Value* first, Value* count) {
+    Value* columns = b_.CreateAdd(x_.all_results, I64(WinogradHalo(c_)), "staging.columns");
+    Value* row_stride = Times(columns, kWinogradStagedChannels);
+    EmitStaging(ranges, row_stride, kWinogradStagedChannels);
+    EmitLoop(b_, I64(0), y_.tiles, 1, "tile.row", [&](Value* row) {
+      Value* from_row = At(Scratch(scratch_.staging), b_.CreateMul(ResultOf(row), row_stride));
+      EmitLoop(b_, I64(0), x_.tiles, 1, "tile", [&](Value* tile) {
+        Value* from = At(from_row, Times(ResultOf(tile), kWinogradStagedChannels));
+        Value* number = b_.CreateAdd(b_.CreateMul(row, x_.tiles), tile);
+        Value* to = At(Scratch(scratch_.image), b_.CreateAdd(Times(number, scratch_.tile_stride), first));
+        EmitLoop(b_, I64(0), count, schedule_.lanes, "lanes",
+                 [&](Value* channel) { EmitPoints(AdjacentChannels(At(from, channel), row_stride), At(to, channel)); });
+      });
+    });
+  }
+
+  using TileElements = std::array<Side, kWinogradSide>;  // by row, then column of a tile
+
+  // `lanes` adjacent channels of a tile.
+  TileElements AdjacentChannels(Value* from, Value* row_stride) {
+    TileElements d;
+    for (int row = 0; row < kWinogradSide; ++row) {
+      Value* at = At(from, Times(row_stride, row * dilation_));
+      for (int column = 0; column < kWinogradSide; ++column) {
+        const int64_t offset = column * dilation_ * kWinogradStagedChannels;
+        d[row][column] = Load(b_.CreateConstGEP1_64(element_, at, offset), VectorBytes());
+      }
+    }
+    return d;
+  }
+
+  // `lanes` adjacent tiles of a channel, which are whole supertiles wide.
+  TileElements AdjacentTiles(Value* from, Value* columns) {
+    TileElements d;
     for (int row = 0; row < kWinogradSide; ++row) {
       Value* at = At(from, Times(columns, row * dilation_));
       for (int pair = 0; pair < kWinogradSide; pair += 2) {
@@ -208,6 +255,11 @@ class WinogradEmitter {
         }
       }
     }
+    return d;
+  }
+
+  // Stores the points of 4 x 4 tiles d: B^T d B.
+  void EmitPoints(TileElements d, Value* to) {
     for (int column = 0; column < kWinogradSide; ++column) {
       const Side side = PointsOfSide({d[0][column], d[1][column], d[2][column], d[3][column]});
       for (int row = 0; row < kWinogradSide; ++row) d[row][column] = side[row];
@@ -250,11 +302,12 @@ class WinogradEmitter {
     Value* products = At(Scratch(scratch_.products), Times(point, scratch_.product_stride));
     EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
       Value* row = rows_.Start(b_, index);
-      EmitMicroKernelCall(b_, micro_kernels_, rows_.Size(b_, index), groups_.Size(b_, group), /*is_half=*/b_.getFalse(),
-                          {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
-                           At(products, b_.CreateMul(row, width)), b_.getFalse(),
-                           b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
-                           Times(panel_stride_, SizeOf(DType::kF32)), step});
+      EmitMicroKernelCall(
+          b_, micro_kernels_, rows_.Size(b_, index), groups_.Size(b_, group), /*is_half=*/b_.getFalse(),
+          {At(lhs, Times(row, scratch_.tile_stride)), I64(scratch_.tile_stride), I64(scratch_.channel_stride), rhs,
+           panel_stride_, channels_, At(products, b_.CreateMul(row, width)), b_.getFalse(),
+           b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)), Times(panel_stride_, SizeOf(DType::kF32)),
+           step});
     });
   }
 
@@ -320,6 +373,7 @@ class WinogradEmitter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   const int pieces_;  // registers per 16 sums
+  const WinogradImage image_;
   const int dilation_;
   const int64_t supertile_results_;  // of one side
   const WinogradScratch scratch_;
@@ -344,11 +398,15 @@ class WinogradEmitter {
 std::vector<MicroKernel> WinogradMicroKernels(const KernelPlan& plan, const Schedule& schedule) {
   const ContractionTile& tile = schedule.tile;
   const DimSizeRange tiles{.max = tile.winograd_tiles, .divisor = 1, .fixed = false};
-  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[ContractionOf(plan).n].dim_size);
+  const Contraction contraction = ContractionOf(plan);
+  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[contraction.n].dim_size);
   std::vector<MicroKernel> kernels;
   for (const auto& [rows, panels] : ReachableTiles(tiles, n, tile, kPanelColumns / schedule.lanes)) {
-    kernels.push_back(
-        {.rows = rows, .panels = panels, .lanes = schedule.lanes, .unit_depth_stride = false, .fetch_ahead = true});
+    kernels.push_back({.rows = rows,
+                       .panels = panels,
+                       .lanes = schedule.lanes,
+                       .unit_depth_stride = contraction.channels_last,
+                       .fetch_ahead = true});
   }
   return kernels;
 }

@@ -16,15 +16,25 @@ int64_t OddLines(int64_t elements) {
 
 }  // namespace
 
+WinogradImage WinogradImageOf(const Contraction& c) {
+  const size_t rank = c.lhs.args.size();
+  if (c.channels_last) return {.channels = rank - 1, .height = rank - 3, .width = rank - 2};
+  return {.channels = rank - 3, .height = rank - 2, .width = rank - 1};
+}
+
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   WinogradScratch s{.tiles = tile.winograd_tiles, .supertiles = WinogradSupertiles(c, tile)};
   const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
-  s.channel_stride = OddLines(s.tiles + kPanelColumns);
-  s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
+  const int64_t channels = WinogradChannels(plan, c);
+  s.channel_stride = c.channels_last ? 1 : OddLines(s.tiles + kPanelColumns);
+  s.tile_stride = c.channels_last ? OddLines(channels) : 1;
+  s.image_stride = OddLines(c.channels_last ? s.tiles * s.tile_stride : channels * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
   // A block one supertile wide has the largest staging buffer.
-  const int64_t side = WinogradSupertileResults(c), margin = WinogradStagingMargin(c);
-  const int64_t staging = (s.supertiles * side + WinogradHalo(c)) * (side + margin);
+  const int64_t side = WinogradSupertileResults(c),
+                margin = c.channels_last ? WinogradHalo(c) : WinogradStagingMargin(c);
+  const int64_t staged_channels = c.channels_last ? kWinogradStagedChannels : 1;
+  const int64_t staging = (s.supertiles * side + WinogradHalo(c)) * (side + margin) * staged_channels;
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
   s.staging = place(staging + margin);

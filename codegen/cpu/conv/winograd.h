@@ -6,7 +6,7 @@
 //
 // A plan selects it by the layout of the weights, kWinogradPanels16. In all else the plan is the ordinary contraction:
 // a staged lhs of [batch..., C, H + 2d, W + 2d] (d: the dilation), whose windows are the rows of the matmul, and K = C
-// * 9.
+// * 9; or, channels last, [batch..., H + 2d, W + 2d, C] and K = 9 * C.
 //
 // Windows of dilation d read every d-th row and column, so the image falls into d * d images with dense windows, and
 // tile t of one side has the results t / d * 2d + t % d and the one d further. A supertile is the d * d tiles with the
@@ -30,6 +30,15 @@ inline int64_t WinogradChannels(const KernelPlan& plan, const Contraction& contr
   return plan.axes[contraction.k].dim_size.constant / (kWinogradWindow * kWinogradWindow);
 }
 
+// Dims of the staged image.
+struct WinogradImage {
+  size_t channels, height, width;
+};
+WinogradImage WinogradImageOf(const Contraction& contraction);
+
+// Channels that are staged and transformed at a time, of an image channels last.
+inline constexpr int64_t kWinogradStagedChannels = 32;
+
 // Of one side of a supertile.
 inline int64_t WinogradSupertileResults(const Contraction& contraction) {
   return int64_t{kWinogradResults} * contraction.dilation;
@@ -50,7 +59,8 @@ struct WinogradScratch {
   int64_t tiles;           // per block, at most
   int64_t supertiles;      // per block, at most
   int64_t channel_stride;  // between channels of one point of the image
-  int64_t image_stride;    // between points of the image: [16][C][tiles]
+  int64_t tile_stride;     // between tiles of one point of the image
+  int64_t image_stride;    // between points of the image: [16][C][tiles]; channels last: [16][tiles][C]
   int64_t product_stride;  // between points of the products: [16][tiles][panels * 16]
   int64_t staging, image, products, results;
   int64_t bytes;

@@ -40,7 +40,8 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
     const SlotExpr results = SlotExpr::Max(OverSlots(dim_size) - gemm::WinogradHalo(c), 0);
     return SlotExpr::CeilDiv(results, gemm::WinogradSupertileResults(c));
   };
-  const SlotExpr down = supertiles_along(image[image.size() - 2]), across = supertiles_along(image.back());
+  const gemm::WinogradImage dims = gemm::WinogradImageOf(c);
+  const SlotExpr down = supertiles_along(image[dims.height]), across = supertiles_along(image[dims.width]);
   const SlotExpr blocks_across = SlotExpr::CeilDiv(across, most_supertiles);
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
   const SlotExpr block_height = SlotExpr::FloorDiv(most_supertiles, SlotExpr::Max(block_width, 1));

@@ -84,7 +84,8 @@ double PointOf(const std::vector<float>& data, const PanelSource& source, int64_
   double sum = 0;
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t j = 0; j < 3; ++j) {
-      const int64_t row = channel * 9 + i * 3 + j;
+      const int64_t tap = i * 3 + j, channels = source.rows / 9;
+      const int64_t row = source.taps_first ? tap * channels + channel : channel * 9 + tap;
       const int64_t element = source.transposed ? column * source.rows + row : row * source.columns + column;
       sum += kG[u][i] * kG[v][j] * data[matrix * source.rows * source.columns + element];
     }
@@ -92,7 +93,7 @@ double PointOf(const std::vector<float>& data, const PanelSource& source, int64_
   return sum;
 }
 
-TEST_P(PackPanelsTest, WeightsOfWindowsBecomeTheirPoints) {
+void ExpectPoints(bool transposed, bool taps_first) {
   for (int64_t channels : {1, 3}) {
     for (int64_t columns : {1, 16, 21}) {
       const int64_t batch = 2, rows = channels * 9;
@@ -100,8 +101,9 @@ TEST_P(PackPanelsTest, WeightsOfWindowsBecomeTheirPoints) {
       std::mt19937 random(5);
       std::normal_distribution<float> normal;
       for (float& weight : data) weight = normal(random);
-      PanelSource source{reinterpret_cast<const std::byte*>(data.data()), batch, rows, columns, 4, GetParam()};
+      PanelSource source{reinterpret_cast<const std::byte*>(data.data()), batch, rows, columns, 4, transposed};
       source.winograd = true;
+      source.taps_first = taps_first;
       const int64_t total = batch * 16 * source.panels();
       ASSERT_EQ(source.matrices(), batch * 16);
       ASSERT_EQ(source.panel_bytes(), channels * 16 * 4);
@@ -119,6 +121,11 @@ TEST_P(PackPanelsTest, WeightsOfWindowsBecomeTheirPoints) {
       }
     }
   }
+}
+
+TEST_P(PackPanelsTest, WeightsOfWindowsBecomeTheirPoints) {
+  ExpectPoints(GetParam(), /*taps_first=*/false);
+  ExpectPoints(GetParam(), /*taps_first=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Storage, PackPanelsTest, ::testing::Bool());

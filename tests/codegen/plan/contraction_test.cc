@@ -42,6 +42,10 @@ TEST(ContractionForm, IsVerified) {
   std::get<ContractionForm>(plan.form).dilation = 2;
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: its windows have no such dilation");
   plan = MakeMatmulPlan({});
+  std::get<ContractionForm>(plan.form).channels_last = true;
+  EXPECT_EQ(VerifyKernelPlan(plan).message(),
+            "kernel plan matmul: contraction: only Winograd's images are channels last");
+  plan = MakeMatmulPlan({});
   plan.buffers[1].layout = ConstantLayout::kWinogradPanels16;
   EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: Winograd's lhs is not a staged image");
 }

@@ -119,6 +119,15 @@ TEST(WinogradWindows, ThePlanStatesTheDilation) {
   EXPECT_FALSE(VerifyKernelPlan(other).ok());
 }
 
+TEST(WinogradWindows, ThePlanStatesThatChannelsAreLast) {
+  KernelPlan plan = PlanOf({.windows = {.dilations = {4, 4}}});
+  std::get<ContractionForm>(plan.form).channels_last = true;
+  EXPECT_TRUE(absl::StrContains(plan.Text(), "sum in stage 1, dilation 4, channels last\n")) << plan.Text();
+  const auto parsed = ParseKernelPlan(plan.Text());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(std::get<ContractionForm>(parsed->form).channels_last);
+}
+
 TEST(WinogradWindows, FramesOfVolumes) {
   EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 1, 3, 3"}), kWinograd);
   EXPECT_EQ(LayoutOf({.x = "N, 16, D, H, W", .weights = "16, 16, 3, 3, 3"}), kWinograd);

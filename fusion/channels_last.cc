@@ -113,6 +113,7 @@ class Rewriter {
       move(interior);
       attributes["interior"] = std::move(interior);
     }
+    if (r.node().op == OpKind::kConcat) attributes["axis"] = static_cast<int64_t>(rank_) - 1;
     return AppendInPlace(r, r.node().op, operands, std::move(attributes));
   }
 

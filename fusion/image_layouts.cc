@@ -174,6 +174,13 @@ bool ImageLayouts::IsConvResult(NodeId id) const {
   return true;
 }
 
+// Whether node `id` concatenates images by channel.
+bool ImageLayouts::JoinsChannels(NodeId id) const {
+  const Node& node = graph_.node(id);
+  return rank_ == 4 && node.op == OpKind::kConcat && node.i64("axis") == 1 && IsImage({id, 0}) &&
+         std::all_of(node.operands.begin(), node.operands.end(), [&](Value operand) { return IsImage(operand); });
+}
+
 bool ImageLayouts::JoinsAll(NodeId id) const {
   const Node& node = graph_.node(id);
   if (rank_ < 4 || node.op != OpKind::kReshape || !IsImage(node.operands[0])) return false;
@@ -239,6 +246,10 @@ bool ImageLayouts::LinkProducer(NodeId id) {
     Link(id, windows->image);
     return true;
   }
+  if (JoinsChannels(id)) {
+    for (Value operand : node.operands) Link(id, operand.node);
+    return true;
+  }
   if (ClassOf(node) != FusionClass::kElementwise) return false;
   bool has_image = false, fits = true;
   for (Value operand : node.operands) {
@@ -267,6 +278,7 @@ bool ImageLayouts::CanRead(NodeId user, NodeId id) const {
   if (node.op == OpKind::kWindow) return node.i64s("axes") == Axes(2, rank_ - 2) && CanReadWindows(user);
   if (IsTranspose(node, ToChannelsLast(rank_)) || ReducesAll(user)) return true;
   if (node.op == OpKind::kPad) return node.operands[0].node == id && IsImage({user, 0});
+  if (JoinsChannels(user)) return true;
   if (node.op == OpKind::kReshape) {
     if (JoinsAll(user)) {
       return AllUsers(user, [&](NodeId moved) { return IsTranspose(graph_.node(moved), ToChannelsLast(3)); });

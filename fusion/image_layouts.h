@@ -64,6 +64,7 @@ class ImageLayouts {
   bool MayReadLast(NodeId dot) const;
   bool IsTransposeToFirst(NodeId id) const;
   bool IsConvResult(NodeId id) const;
+  bool JoinsChannels(NodeId id) const;
   bool JoinsAll(NodeId reshape) const;
   bool ReducesAll(NodeId reduction) const;
   bool AllUsers(NodeId id, const std::function<bool(NodeId)>& holds) const;

@@ -13,6 +13,7 @@ namespace tailor {
 // Elements [begin, end) of the split axis: whole vectors of `lanes`, of equal length except for the last parts.
 struct PartSpan {
   llvm::Value *begin, *end;
+  bool at_multiples = false;  // of the lanes that run along it, it begins
 };
 
 inline PartSpan EmitPartSpan(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* part, llvm::Value* parts,

@@ -65,9 +65,11 @@ void ScalarEmitter::SetIndex(ExprId id, llvm::Value* value) {
   Forget();
 }
 
-void ScalarEmitter::SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask) {
+void ScalarEmitter::SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask, bool at_multiples) {
   axes_[axis] = first;
-  if (lane_axis_ != axis) lane_dependence_.clear();
+  const bool compares_alike = at_multiples == at_multiples_ && (lanes == lanes_ || !at_multiples);
+  if (lane_axis_ != axis || !compares_alike) lane_dependence_.clear();
+  at_multiples_ = at_multiples;
   lane_axis_ = axis;
   lanes_ = lanes;
   mask_ = mask;
@@ -91,8 +93,17 @@ bool ScalarEmitter::DependsOnLane(ExprId id) const {
   if (auto it = lane_dependence_.find(id); it != lane_dependence_.end()) return it->second;
   bool depends = e.predicate >= 0 && DependsOnLane(e.predicate);
   for (ExprId arg : e.args) depends = depends || DependsOnLane(arg);
+  depends = depends && !ComparesWithMultiple(e);
   lane_dependence_[id] = depends;
   return depends;
+}
+
+// Whether `e` compares the lanes' axis with a multiple of the lanes, and all lanes are on one side of it.
+bool ScalarEmitter::ComparesWithMultiple(const Expr& e) const {
+  if (!at_multiples_ || lanes_ == 1 || e.kind != ExprKind::kIndexLess) return false;
+  const Expr& index = plan_.exprs[e.args[0]];
+  const std::optional<int64_t> bound = ConstantIndex(plan_, e.args[1]);
+  return index.kind == ExprKind::kAxis && index.ref == lane_axis_ && bound && *bound % lanes_ == 0;
 }
 
 std::optional<int64_t> ScalarEmitter::LaneCoefficient(ExprId id) const {
@@ -157,6 +168,7 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
 }
 
 llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
+  if (ComparesWithMultiple(e)) return CreateIndexOp(b_, e.kind, EmitFirst(e.args[0]), EmitFirst(e.args[1]));
   if (llvm::Value* lanes = EmitPrefixMask(e)) return lanes;
   llvm::Value* lhs = Emit(e.args[0]);
   llvm::Value* rhs = Emit(e.args[1]);

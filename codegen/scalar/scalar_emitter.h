@@ -60,8 +60,9 @@ class ScalarEmitter {
   // Sets the value of an index expression, whatever the axes' values are; null: as they say.
   void SetIndex(ExprId id, llvm::Value* value);
   // Lanes run along `axis`: lane i has index first + i. `mask` (<lanes x i1>; null: all) guards memory accesses. With
-  // `lanes` = 1 the axis is scalar.
-  void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask);
+  // `lanes` = 1 the axis is scalar. `at_multiples`: `first` is a multiple of `lanes`, so that comparisons of the axis
+  // with multiples are the same in all lanes.
+  void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask, bool at_multiples = false);
   // Sets the register value that loads of a kLocal buffer return; for a kRow buffer the value at the current axis
   // values, or null if it is in memory.
   void SetLocal(int buffer, llvm::Value* value);
@@ -207,6 +208,7 @@ class ScalarEmitter {
   std::optional<int64_t> LaneStep(const Buffer& buffer, const std::vector<ExprId>& indices) const;
   bool VariesByLane(ExprId id) const { return lanes_ > 1 && DependsOnLane(id); }
   bool DependsOnLane(ExprId id) const;
+  bool ComparesWithMultiple(const Expr& e) const;
   llvm::Value* ToLanes(llvm::Value* value);
   llvm::Value* AllLanes();
   llvm::Align VectorAlign(int buffer, const std::vector<ExprId>& indices) const;
@@ -227,6 +229,7 @@ class ScalarEmitter {
   int lane_axis_ = -1;
   int lanes_ = 1;
   llvm::Value* mask_ = nullptr;
+  bool at_multiples_ = false;
   bool no_broadcast_ = false;
   bool uniform_predicates_hold_ = false;
   bool streams_ = false;

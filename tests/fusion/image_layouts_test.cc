@@ -112,6 +112,22 @@ TEST(ImageLayouts, WinogradsImagesFollow) {
   EXPECT_EQ(g.Kept(), absl::StrCat("window 12, ", kPatches, ", window 12, ", kPatches, ", window 12, transpose 201"));
 }
 
+// Concats by channel have the layout of their parts; those by rows, and of images with other layouts, are channels
+// first.
+TEST(ImageLayouts, ConcatsFollow) {
+  const auto kept = [](int64_t axis, bool with_input) {
+    Images g(64);
+    const Value x = g.Relu(g.Convolved(g.input(), 64, 1)), y = g.Convolved(x, 64, 3);
+    const Value joined = with_input ? g.Apply(OpKind::kConcat, {x, y, g.input()}, {{"axis", axis}})
+                                    : g.Apply(OpKind::kConcat, {x, y, x}, {{"axis", axis}});
+    g.Output("y", g.Mean(g.Convolved(joined, 64, 3)));
+    return g.Kept();
+  };
+  EXPECT_EQ(kept(1, false), absl::StrCat("window 12, ", kPatches, ", window 12, ", kPatches));
+  EXPECT_EQ(kept(1, true).find("window 12"), std::string::npos);
+  EXPECT_EQ(kept(2, false).find("window 12"), std::string::npos);
+}
+
 TEST(ImageLayouts, ReadersThatNeedChannelsFirstKeepThem) {
   const auto kept = [](const std::function<void(Images&, Value)>& read, int64_t channels = 64) {
     Images g(32);

@@ -1,9 +1,11 @@
 // Loops whose lanes load elements that are not adjacent: along another axis, strided, or one element if a dim size
 // is 1. At dim sizes around multiples of vectors, squares and tasks.
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/expect_right.h"
@@ -318,6 +320,27 @@ graph @g(%a: T[N, A, D], %b: T[N, B, D]) {
   return %y
 })",
                                     {{"T[", absl::StrCat(dtype, "[")}}));
+  }
+}
+
+// Along the lanes, parts of whole vectors and others, at the ends of rows and between them.
+TEST(ConcatenatedLoads, OfChannels) {
+  for (const char* dtype : {"f32", "i8"}) {
+    for (const char* widths : {"32, 64, 16, 64", "64, 5, 59, 192", "16, 32, 8, 7", "64, 64, 64, 1024"}) {
+      const std::vector<std::string> w = absl::StrSplit(widths, ", ");
+      const auto expect_right = [&](const char* use) {
+        ExpectRight(absl::Substitute(R"(
+graph @g(%a: $0[N, H, $1], %b: $0[N, H, $2], %c: $0[N, H, $3], %d: $0[N, H, $4]) {
+  %z = concat %a, %b, %c, %d {axis = 2}
+$5  return %y
+})",
+                                     dtype, w[0], w[1], w[2], w[3], use));
+      };
+      expect_right("  %y = max %z, %z\n");
+      expect_right("  %y = reduce_max %z {axes = [1]}\n");
+      expect_right("  %y = reduce_max %z {axes = [2]}\n");
+      expect_right("  %n = neg %z\n  %y = concat %n, %b, %z {axis = 2}\n");
+    }
   }
 }
 

@@ -148,6 +148,7 @@ class LoopKernelEmitter {
     if (streams_ != nullptr) {  // the loops after it then find no whole vector
       chunk.begin = EmitChoice(
           b_, streams_, "streams", [&] { return EmitStreamed(chunk); }, [&] { return chunk.begin; });
+      chunk.at_multiples = false;
     }
     loops_.EmitRowVectors(chunk, [&](const StageLoops::Vectors&) { loops_.EmitStages(); });
   }

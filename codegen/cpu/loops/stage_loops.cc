@@ -65,7 +65,9 @@ llvm::Value* StageLoops::Place(ScalarEmitter& row, const std::vector<int>& axes,
 PartSpan StageLoops::ChunkSpan(llvm::Value* chunk) {
   llvm::Value* first = b_.CreateMul(chunk, b_.getInt64(schedule_.lane_chunk), "first");
   llvm::Value* next = b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk));
-  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, DimSizeOf(schedule_.lane_axis), next, nullptr, "end")};
+  llvm::Value* end =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, DimSizeOf(schedule_.lane_axis), next, nullptr, "end");
+  return {first, end, schedule_.lane_chunk % schedule_.lanes == 0};
 }
 
 llvm::Value* StageLoops::PlaceBuffers(int i, llvm::Value* scratch) {
@@ -77,7 +79,9 @@ void StageLoops::SetSpan(int axis, PartSpan span) {
   span_ = span;
 }
 
-PartSpan StageLoops::SpanOf(int axis) { return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), DimSizeOf(axis)}; }
+PartSpan StageLoops::SpanOf(int axis) {
+  return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), DimSizeOf(axis), true};
+}
 
 void StageLoops::Forget() {
   ForEachRow([](ScalarEmitter& row) { row.Forget(); });
@@ -85,7 +89,7 @@ void StageLoops::Forget() {
 
 void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
   llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
-  row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+  row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask, vectors.at_multiples);
 }
 
 llvm::Value* StageLoops::EmitStreamedVectors(PartSpan chunk) {
@@ -130,13 +134,15 @@ void StageLoops::EmitVectors(PartSpan span, int unroll, BlockSums* blocks,
     llvm::Value* full = b_.CreateSub(span.end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
     const int64_t step = int64_t{lanes} * width;
     const char* name = width > 1 ? "unrolled" : "vector";
-    const auto turn = [&](llvm::Value* x) { body({.first = x, .count = width}); };
+    const auto turn = [&](llvm::Value* x) { body({.first = x, .count = width, .at_multiples = span.at_multiples}); };
     next = blocks != nullptr && width == unroll ? blocks->EmitSteps(next, full, step, name, turn)
                                                 : EmitLoop(b_, next, full, step, name, turn);
   }
   if (lanes > 1) {
     EmitIf(b_, b_.CreateICmpSLT(next, span.end, "rest"), "tail", [&] {
-      body({.first = next, .mask = EmitFirstLanes(b_, schedule_.lanes, b_.CreateSub(span.end, next, "rest.count"))});
+      body({.first = next,
+            .mask = EmitFirstLanes(b_, schedule_.lanes, b_.CreateSub(span.end, next, "rest.count")),
+            .at_multiples = span.at_multiples});
     });
   }
   ForEachRow([&](ScalarEmitter& row) { row.SetLanes(axis, span.begin, 1, nullptr); });

@@ -26,6 +26,7 @@ class StageLoops {
     llvm::Value* first = nullptr;
     int count = 1;
     llvm::Value* mask = nullptr;
+    bool at_multiples = false;  // of the lanes, they start
   };
 
   // `frame` is the kernel function's. All arguments must outlive this.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/cpu/loops/emit_loops_case.h"
 #include "tests/codegen/plan/loop_plans.h"
@@ -126,6 +127,28 @@ TEST_P(PaddedLoadsTest, SourcesOfWholeRowsAreChosenBeforeTheirLoops) {
   EXPECT_EQ(count("\nsource.then"), 2) << text;  // of three
   EXPECT_LT(text.find("\nsource.then"), text.find("\nvector.body")) << text;
   EXPECT_EQ(text.find("\nsource.then", text.find("\nvector.body")), std::string::npos) << text;
+}
+
+// Parts that are whole vectors have no mask, wherever a task begins; others do.
+TEST_P(PaddedLoadsTest, PartsOfWholeVectorsAreChosenByABranch) {
+  for (const int64_t first : {64, 62}) {
+    const std::string text = Emitted(ParsedPlan(absl::Substitute(R"(
+kernel axes [a0: d0 parallel, a1: 192 parallel]
+  in b0: f32[d0, $0]
+  in b1: f32[d0, $1]
+  in b2: f32[d0, 64]
+  out b3: f32[d0, 192]
+  stage over []
+    e0 = (a1 < $0)
+    e1 = (a1 < 128)
+    b3[a0, a1] = select(e0, b0[a0, a1] if e0, select(e1, b1[a0, (a1 - $0)] if and(e1, not(e0)), b2[a0, (a1 - 128)] if not(e1)))
+)",
+                                                                 first, 128 - first)));
+    EXPECT_NE(text.find("source.then"), std::string::npos) << text;
+    EXPECT_EQ(text.find("source.lanes") == std::string::npos && text.find("lanes.below") == std::string::npos,
+              first == 64)
+        << text;
+  }
 }
 
 // Not by data: a branch would skip the check of a gather's index, and emit twice what the arms share.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -91,7 +92,9 @@ class Rewriter {
     const Shape& shape = r.node().results[0].shape;
     Shape last;
     for (int64_t axis : ToChannelsLast(rank_)) last.push_back(shape[axis]);
+    if (layouts_.RepeatedImage(r.id) >= 0) return Repeated(r, last);
     if (r.node().op == OpKind::kReshape) return ConvResult(r, last);
+    if (r.node().op == OpKind::kGather) return Gathered(r);
     if (const std::optional<WindowReduction> windows = layouts_.WindowReductionOf(r.id)) {
       return ReduceWindows(r, *windows);
     }
@@ -100,21 +103,41 @@ class Rewriter {
       TAILOR_ASSIGN_OR_RETURN(operands.emplace_back(), OperandChannelsLast(r.to, operand));
     }
     Attributes attributes = r.node().attributes;
-    if (r.node().op == OpKind::kPad) {
-      const auto move = [&](auto& list) {
-        if (!list.empty()) std::rotate(list.begin() + 1, list.begin() + 2, list.end());
-      };
-      for (const char* name : {"low", "high"}) {
-        Shape dims = r.node().dims(name);
-        move(dims);
-        attributes[name] = std::move(dims);
-      }
-      std::vector<int64_t> interior = r.node().i64s("interior");
-      move(interior);
-      attributes["interior"] = std::move(interior);
-    }
+    if (r.node().op == OpKind::kPad) MoveLists(r.node(), {"low", "high"}, "interior", attributes);
+    if (r.node().op == OpKind::kSlice) MoveLists(r.node(), {"starts", "sizes"}, "steps", attributes);
     if (r.node().op == OpKind::kConcat) attributes["axis"] = static_cast<int64_t>(rank_) - 1;
     return AppendInPlace(r, r.node().op, operands, std::move(attributes));
+  }
+
+  // Lists of dims and one of integers, with an entry per dim, or empty.
+  static void MoveLists(const Node& node, std::initializer_list<const char*> dims, const char* integers,
+                        Attributes& attributes) {
+    const auto moved = [](auto list) {
+      if (!list.empty()) std::rotate(list.begin() + 1, list.begin() + 2, list.end());
+      return list;
+    };
+    for (const char* name : dims) attributes[name] = moved(node.dims(name));
+    attributes[integers] = moved(node.i64s(integers));
+  }
+
+  absl::StatusOr<Value> Gathered(const NodeRewrite& r) const {
+    TAILOR_ASSIGN_OR_RETURN(const Value image, OperandChannelsLast(r.to, r.operands[0]));
+    const int64_t axis = r.node().i64("axis");
+    return AppendInPlace(r, OpKind::kGather, {image, r.operands[1]}, {{"axis", axis == 0 ? axis : axis - 1}});
+  }
+
+  absl::StatusOr<Value> Repeated(const NodeRewrite& r, const Shape& last) const {
+    Graph& to = r.to;
+    const Node broadcast = to.node(r.operands[0].node);
+    const Value spread = to.node(broadcast.operands[0].node).operands[0];
+    TAILOR_ASSIGN_OR_RETURN(const Value image, Moved(to, spread, ToChannelsLast(rank_)));
+    Shape ones = to.type(image).shape, repeated = broadcast.results[0].shape;  // [batch, H, W, channels]
+    ones.insert(ones.begin() + 2, 1);
+    ones.insert(ones.begin() + 4, 1);
+    std::rotate(repeated.begin() + 1, repeated.begin() + 2, repeated.end());
+    TAILOR_ASSIGN_OR_RETURN(Value v, Append(to, OpKind::kReshape, {image}, {{"shape", ones}}));
+    TAILOR_ASSIGN_OR_RETURN(v, Append(to, OpKind::kBroadcast, {v}, {{"shape", repeated}}));
+    return AppendInPlace(r, OpKind::kReshape, {v}, {{"shape", last}});
   }
 
   // The products [batch, 1, positions, channels], perhaps with a bias, as images of shape `last`. The bias is added

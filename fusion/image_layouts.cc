@@ -154,7 +154,11 @@ bool ImageLayouts::MayReadLast(NodeId dot) const {
   const auto found = convolutions_.find(dot);
   if (found == convolutions_.end()) return false;
   const Node& node = graph_.node(dot);
-  return rank_ < 4 || found->second.taps == 1 || node.results[0].shape.back().constant().value_or(0) >= kLeastChannels;
+  const Convolution& c = found->second;
+  constexpr int64_t kWordBytes = 4;  // of integers, a step of K is a word: its bytes have to be neighbours
+  const DType dtype = graph_.type(node.operands[0]).dtype;
+  if (c.taps > 1 && IsInteger(dtype) && c.channels * SizeOf(dtype) % kWordBytes != 0) return false;
+  return rank_ < 4 || c.taps == 1 || node.results[0].shape.back().constant().value_or(0) >= kLeastChannels;
 }
 
 bool ImageLayouts::IsTransposeToFirst(NodeId id) const { return IsTranspose(graph_.node(id), ToChannelsFirst(rank_)); }
@@ -169,16 +173,46 @@ bool ImageLayouts::IsConvResult(NodeId id) const {
   if (!IsOne(from[1]) || from[0] != to[0] || from[2] != to[1]) return false;
   NodeId product = moved.operands[0].node;
   while (graph_.node(product).op == OpKind::kAdd) product = graph_.node(product).operands[0].node;
-  if (IsOuterProduct(graph_, product))
-    return false;  // becomes elementwise nodes, which its readers would compute again
-  return true;
+  return !IsOuterProduct(graph_, product);  // which becomes elementwise nodes: its readers would compute them again
 }
 
 // Whether node `id` concatenates images by channel.
-bool ImageLayouts::JoinsChannels(NodeId id) const {
+bool ImageLayouts::ConcatsChannels(NodeId id) const {
   const Node& node = graph_.node(id);
   return rank_ == 4 && node.op == OpKind::kConcat && node.i64("axis") == 1 && IsImage({id, 0}) &&
          std::all_of(node.operands.begin(), node.operands.end(), [&](Value operand) { return IsImage(operand); });
+}
+
+// Whether node `id` is a slice of an image, or gathers of it along the batch or a dim of positions.
+bool ImageLayouts::TakesPart(NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (rank_ != 4 || (node.op != OpKind::kSlice && node.op != OpKind::kGather)) return false;
+  if (!IsImage({id, 0}) || !IsImage(node.operands[0])) return false;
+  return node.op == OpKind::kSlice || (node.i64("axis") != 1 && graph_.type(node.operands[1]).shape.size() == 1);
+}
+
+NodeId ImageLayouts::RepeatedImage(NodeId id) const {
+  const Node& joined = graph_.node(id);
+  if (rank_ != 4 || joined.op != OpKind::kReshape || !IsImage({id, 0})) return -1;
+  const Node& repeated = graph_.node(joined.operands[0].node);
+  if (repeated.op != OpKind::kBroadcast) return -1;
+  const Node& spread = graph_.node(repeated.operands[0].node);
+  if (spread.op != OpKind::kReshape || !IsImage(spread.operands[0])) return -1;
+  const Shape& from = graph_.type(spread.operands[0]).shape;
+  const Shape& times = repeated.results[0].shape;
+  const Shape& to = joined.results[0].shape;
+  if (times.size() != 6 || spread.results[0].shape != Shape{from[0], from[1], from[2], 1, from[3], 1}) return -1;
+  if (Shape{times[0], times[1], times[2], times[4]} != from) return -1;
+  const bool joins = to == Shape{from[0], from[1], from[2] * times[3], from[3] * times[5]};
+  return joins ? spread.operands[0].node : -1;
+}
+
+// Whether all that reads the reshape of an image repeats its elements.
+bool ImageLayouts::IsRepetition(NodeId reshape) const {
+  return AllUsers(reshape, [&](NodeId repeated) {
+    return graph_.node(repeated).op == OpKind::kBroadcast &&
+           AllUsers(repeated, [&](NodeId joined) { return RepeatedImage(joined) >= 0; });
+  });
 }
 
 bool ImageLayouts::JoinsAll(NodeId id) const {
@@ -246,8 +280,16 @@ bool ImageLayouts::LinkProducer(NodeId id) {
     Link(id, windows->image);
     return true;
   }
-  if (JoinsChannels(id)) {
+  if (ConcatsChannels(id)) {
     for (Value operand : node.operands) Link(id, operand.node);
+    return true;
+  }
+  if (TakesPart(id)) {
+    Link(id, node.operands[0].node);
+    return true;
+  }
+  if (const NodeId image = RepeatedImage(id); image >= 0) {
+    Link(id, image);
     return true;
   }
   if (ClassOf(node) != FusionClass::kElementwise) return false;
@@ -278,12 +320,13 @@ bool ImageLayouts::CanRead(NodeId user, NodeId id) const {
   if (node.op == OpKind::kWindow) return node.i64s("axes") == Axes(2, rank_ - 2) && CanReadWindows(user);
   if (IsTranspose(node, ToChannelsLast(rank_)) || ReducesAll(user)) return true;
   if (node.op == OpKind::kPad) return node.operands[0].node == id && IsImage({user, 0});
-  if (JoinsChannels(user)) return true;
+  if (ConcatsChannels(user)) return true;
+  if (TakesPart(user)) return node.operands[0].node == id;
   if (node.op == OpKind::kReshape) {
     if (JoinsAll(user)) {
       return AllUsers(user, [&](NodeId moved) { return IsTranspose(graph_.node(moved), ToChannelsLast(3)); });
     }
-    return AllUsers(user, [&](NodeId dot) { return convolutions_.contains(dot); });
+    return IsRepetition(user) || AllUsers(user, [&](NodeId dot) { return convolutions_.contains(dot); });
   }
   return ClassOf(node) == FusionClass::kElementwise && node.results[0].shape == graph_.type({id, 0}).shape;
 }

@@ -36,10 +36,11 @@ struct WindowReduction {
   Shape sizes;  // K...
 };
 
-// Chooses the images of `rank` dims whose channels are last in memory. Images that an elementwise node, padding, a pool
-// or a depthwise convolution links have one layout; matmuls (other convolutions) read and write either without a copy.
-// So each set of linked images is decided alone: it is channels last where all that computes or reads its images can do
-// so without a transposition, and as fast.
+// Chooses the images of `rank` dims whose channels are last in memory. Images that an elementwise node, padding, a
+// pool, a concat by channel, a slice, a gather or repetition along positions, or a depthwise convolution links have one
+// layout; matmuls (other convolutions) read and write either without a copy. So each set of linked images is decided
+// alone: it is channels last where all that computes or reads its images can do so without a transposition, and as
+// fast.
 class ImageLayouts {
  public:
   ImageLayouts(const Graph& graph, size_t rank);
@@ -56,6 +57,9 @@ class ImageLayouts {
   bool ReducesImage(NodeId id) const;
   // Whether it reshapes one to [batch, channels, all positions].
   bool JoinsPositions(NodeId id) const;
+  // The image whose elements node `id` repeats along positions: the last of a reshape to [batch, channels, H, 1, W, 1],
+  // a broadcast and a reshape. -1: none.
+  NodeId RepeatedImage(NodeId id) const;
 
  private:
   bool IsImage(Value v) const;
@@ -64,7 +68,9 @@ class ImageLayouts {
   bool MayReadLast(NodeId dot) const;
   bool IsTransposeToFirst(NodeId id) const;
   bool IsConvResult(NodeId id) const;
-  bool JoinsChannels(NodeId id) const;
+  bool ConcatsChannels(NodeId id) const;
+  bool TakesPart(NodeId id) const;
+  bool IsRepetition(NodeId reshape) const;
   bool JoinsAll(NodeId reshape) const;
   bool ReducesAll(NodeId reduction) const;
   bool AllUsers(NodeId id, const std::function<bool(NodeId)>& holds) const;

@@ -52,9 +52,9 @@ enum class ConstantLayout : uint8_t {
   // Panels of 4-byte words, each of s consecutive steps of K: 2 of bf16 or i16, 4 of i8.
   // [batch...][ceil(N/16)][ceil(K/s)][16][s], zero-padded. In device memory such a constant is kPanels16.
   kWordPanels16 = 2,
-  // f32 weights [batch..., C * 9, N], or [batch..., 9 * C, N] for images channels last, whose 3 x 3 windows are the 16
-  // points of Winograd's F(2x2, 3x3) (codegen/cpu/conv/winograd.h): [batch...][16][ceil(N/16)][C][16], zero-padded. Only
-  // for CPUs.
+  // f32 weights [batch..., K, N], K = [C, 3, 3], or [3, 3, C] for images channels last, whose 3 x 3 windows are the 16
+  // points of Winograd's F(2x2, 3x3) (codegen/cpu/conv/winograd.h): [batch...][16][ceil(N/16)][C][16], zero-padded.
+  // Only for CPUs.
   kWinogradPanels16 = 3,
 };
 

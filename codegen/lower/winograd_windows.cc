@@ -13,28 +13,35 @@ namespace {
 constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
 
 // How the windows of an image become the columns of a matmul, or its rows.
-struct Form {
-  size_t channels, height;             // dims of the image; the width follows the height
-  std::vector<int64_t> permutation;    // of the windows
-  size_t matrix_depth, matrix_points;  // dims of the matrices
+struct ColumnsForm {
+  size_t channels, height;                // dims of the image; the width follows the height
+  std::vector<int64_t> permutation;       // of the windows
+  size_t matrix_depth, matrix_positions;  // dims of the matrices
 };
 
-// [batch..., C, H, W, 3, 3] moved to [batch..., C, 3, 3, H, W], as [N, D, C * 9, H * W].
-Form ChannelsFirst(size_t rank) {
-  Form form{.channels = rank - 5, .height = rank - 4, .permutation = {}, .matrix_depth = 2, .matrix_points = 3};
-  form.permutation.resize(rank);
-  std::iota(form.permutation.begin(), form.permutation.end(), 0);
-  std::rotate(form.permutation.end() - 4, form.permutation.end() - 2, form.permutation.end());
-  return form;
+// 0, 1, ... `rank` - 1, of which the last `count` are rotated by `by`.
+std::vector<int64_t> RotatedAtTheEnd(size_t rank, int count, int by) {
+  std::vector<int64_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.end() - count, order.end() - count + by, order.end());
+  return order;
 }
 
-// [batch..., H, W, C, 3, 3] moved to [batch..., H, W, 3, 3, C], as [N, D, H * W, 9 * C].
-Form ChannelsLast(size_t rank) {
-  Form form{.channels = rank - 3, .height = rank - 5, .permutation = {}, .matrix_depth = 3, .matrix_points = 2};
-  form.permutation.resize(rank);
-  std::iota(form.permutation.begin(), form.permutation.end(), 0);
-  std::rotate(form.permutation.end() - 3, form.permutation.end() - 2, form.permutation.end());
-  return form;
+ColumnsForm FormOf(size_t rank, bool channels_last) {
+  if (channels_last) {
+    // [batch..., H, W, C, 3, 3] moved to [batch..., H, W, 3, 3, C], as [N, D, H * W, 9 * C].
+    return {.channels = rank - 3,
+            .height = rank - 5,
+            .permutation = RotatedAtTheEnd(rank, 3, 1),
+            .matrix_depth = 3,
+            .matrix_positions = 2};
+  }
+  // [batch..., C, H, W, 3, 3] moved to [batch..., C, 3, 3, H, W], as [N, D, C * 9, H * W].
+  return {.channels = rank - 5,
+          .height = rank - 4,
+          .permutation = RotatedAtTheEnd(rank, 4, 2),
+          .matrix_depth = 2,
+          .matrix_positions = 3};
 }
 
 // The dilation of windows over the dims from `height` on, with stride 1; nullopt if they are others.
@@ -73,7 +80,7 @@ std::optional<WinogradWindows> FindWinogradWindows(const Graph& graph, const Sha
   const size_t batch = shape.size() - 5;
   if (matrix.size() != 4 || batch < 1 || batch > 2) return std::nullopt;
   const bool channels_last = dot.i64("transpose_lhs") == 0;
-  const Form form = channels_last ? ChannelsLast(shape.size()) : ChannelsFirst(shape.size());
+  const ColumnsForm form = FormOf(shape.size(), channels_last);
   const std::optional<int> dilation = DilationOf(*windows, form.height);
   if (!dilation || moved->i64s("permutation") != form.permutation) return std::nullopt;
   const DimExpr &channels = shape[form.channels], &height = shape[form.height], &width = shape[form.height + 1];
@@ -81,7 +88,7 @@ std::optional<WinogradWindows> FindWinogradWindows(const Graph& graph, const Sha
   if (*(shape.end() - 2) != window || shape.back() != window || !facts.ProvablyEqual(matrix[0], shape[0]) ||
       !facts.ProvablyEqual(matrix[1], batch == 2 ? shape[1] : DimExpr(1)) ||
       !facts.ProvablyEqual(matrix[form.matrix_depth], channels * window * window) ||
-      !facts.ProvablyEqual(matrix[form.matrix_points], height * width)) {
+      !facts.ProvablyEqual(matrix[form.matrix_positions], height * width)) {
     return std::nullopt;
   }
   const Shape& weights = graph.type(dot.operands[1]).shape;

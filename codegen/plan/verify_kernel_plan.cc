@@ -489,6 +489,14 @@ class PlanVerifier {
     if (form.channels_last && !winograd) {
       return Wrong("contraction", "only Winograd's images are channels last");
     }
+    if (winograd) {
+      const std::vector<DimSize>& image = plan_.buffers[lhs.ref].dims;
+      const DimSize &channels = image[image.size() - (form.channels_last ? 1 : 3)], &k = plan_.axes[form.k].dim_size;
+      constexpr int64_t kTaps = int64_t{kWinogradWindow} * kWinogradWindow;
+      if (!channels.is_constant() || !k.is_constant() || k.constant != kTaps * channels.constant) {
+        return Wrong("contraction", "K is not nine times the channels of Winograd's image");
+      }
+    }
     if (form.fill < 0) return absl::OkStatus();
     const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&
                        plan_.stages[form.fill].statements[0].buffer == lhs.ref;

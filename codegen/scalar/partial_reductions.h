@@ -10,12 +10,13 @@
 
 namespace tailor {
 
-// Elements [begin, end) of the split axis: whole vectors of `lanes`, of equal length except for the last parts.
+// Elements [begin, end) of an axis.
 struct PartSpan {
   llvm::Value *begin, *end;
-  bool at_multiples = false;  // of the lanes that run along it, it begins
+  bool at_multiples = false;  // `begin` is a multiple of the lanes
 };
 
+// Of the split axis: whole vectors of `lanes`, of equal length except for the last parts.
 inline PartSpan EmitPartSpan(llvm::IRBuilderBase& b, llvm::Value* dim_size, llvm::Value* part, llvm::Value* parts,
                              int64_t lanes) {
   const auto over = [&](llvm::Value* x, llvm::Value* y) {

@@ -67,6 +67,7 @@ void ScalarEmitter::SetIndex(ExprId id, llvm::Value* value) {
 
 void ScalarEmitter::SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask, bool at_multiples) {
   axes_[axis] = first;
+  // With at_multiples, what depends on lanes depends on their number (ComparesWithMultiple).
   const bool compares_alike = at_multiples == at_multiples_ && (lanes == lanes_ || !at_multiples);
   if (lane_axis_ != axis || !compares_alike) lane_dependence_.clear();
   at_multiples_ = at_multiples;

@@ -128,6 +128,48 @@ TEST(ImageLayouts, ConcatsFollow) {
   EXPECT_EQ(kept(2, false).find("window 12"), std::string::npos);
 }
 
+// An image repeated along positions, as exporters enlarge it to its nearest neighbours.
+Value Enlarged(Images& g, Value x) {
+  const Shape from = g.graph().type(x).shape;
+  const Value spread = g.Apply(OpKind::kReshape, {x}, {{"shape", Shape{from[0], from[1], from[2], 1, from[3], 1}}});
+  const Value repeated =
+      g.Apply(OpKind::kBroadcast, {spread}, {{"shape", Shape{from[0], from[1], from[2], 2, from[3], 3}}});
+  return g.Apply(OpKind::kReshape, {repeated}, {{"shape", Shape{from[0], from[1], from[2] * 2, from[3] * 3}}});
+}
+
+TEST(ImageLayouts, PartsAndRepetitionsFollow) {
+  const auto kept = [](const std::function<Value(Images&, Value)>& use) {
+    Images g(64);
+    const Value x = g.Relu(g.Convolved(g.input(), 64, 1));
+    g.Output("y", g.Mean(g.Convolved(use(g, x), 64, 3)));
+    return g.Kept();
+  };
+  const auto gathered = [](int64_t axis) {
+    return [axis](Images& g, Value x) {
+      const auto rows = std::make_shared<std::vector<int64_t>>(64, 0);
+      const Value indices = *g.graph().AddConstant("rows", DType::kI64, {64}, {rows, rows->data(), 64 * 8, {}});
+      return g.Apply(OpKind::kGather, {x, indices}, {{"axis", axis}});
+    };
+  };
+  const std::string last = absl::StrCat("window 12, ", kPatches);
+  EXPECT_EQ(kept([](Images& g, Value x) {
+              const Shape from = g.graph().type(x).shape;
+              return g.Apply(OpKind::kSlice, {x},
+                             {{"starts", Shape{0, 16, 0, 1}}, {"sizes", Shape{from[0], 48, from[2], from[3] - 1}}});
+            }),
+            last);
+  EXPECT_EQ(kept(Enlarged), last);
+  EXPECT_EQ(kept(gathered(0)), last);
+  EXPECT_EQ(kept(gathered(2)), last);
+  EXPECT_EQ(kept(gathered(3)), last);
+  EXPECT_EQ(kept(gathered(1)).find("window 12"), std::string::npos);  // of channels
+  EXPECT_EQ(kept([](Images& g, Value x) {
+              g.Output("z", Enlarged(g, x));
+              return x;
+            }).find("window 12"),
+            std::string::npos);
+}
+
 TEST(ImageLayouts, ReadersThatNeedChannelsFirstKeepThem) {
   const auto kept = [](const std::function<void(Images&, Value)>& read, int64_t channels = 64) {
     Images g(32);

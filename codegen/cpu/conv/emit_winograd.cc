@@ -25,6 +25,7 @@ namespace {
 
 using llvm::Value;
 using Side = std::array<Value*, kWinogradSide>;
+using TileElements = std::array<Side, kWinogradSide>;  // by row, then column of a tile
 
 class WinogradEmitter {
  public:
@@ -153,8 +154,8 @@ class WinogradEmitter {
 
   // ---- The image ----
 
-  // Points of all channels: [16][C][tiles], or [16][tiles][C]. Elements beyond the image, and beyond a channel's tiles,
-  // are arbitrary: no existing result depends on them.
+  // Points of all channels: [16][C][tiles], or [16][tiles][C]. Elements beyond the image, and beyond a channel's tiles
+  // or a tile's channels, are arbitrary: no existing result depends on them.
   void EmitImage() {
     const auto range = [&](const Block& block) {
       return IndexRange{block.start, b_.CreateAdd(block.start, b_.CreateAdd(block.results, I64(WinogradHalo(c_) - 1)))};
@@ -221,8 +222,6 @@ class WinogradEmitter {
       });
     });
   }
-
-  using TileElements = std::array<Side, kWinogradSide>;  // by row, then column of a tile
 
   // `lanes` adjacent channels of a tile.
   TileElements AdjacentChannels(Value* from, Value* row_stride) {

@@ -25,19 +25,25 @@ WinogradImage WinogradImageOf(const Contraction& c) {
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   WinogradScratch s{.tiles = tile.winograd_tiles, .supertiles = WinogradSupertiles(c, tile)};
   const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
-  const int64_t channels = WinogradChannels(plan, c);
-  s.channel_stride = c.channels_last ? 1 : OddLines(s.tiles + kPanelColumns);
-  s.tile_stride = c.channels_last ? OddLines(channels) : 1;
-  s.image_stride = OddLines(c.channels_last ? s.tiles * s.tile_stride : channels * s.channel_stride);
+  const int64_t channels = WinogradChannels(plan, c), side = WinogradSupertileResults(c), halo = WinogradHalo(c);
+  const int64_t rows = s.supertiles * side + halo;  // staged, of a block one supertile wide: the most elements
+  int64_t staging = 0;
+  if (c.channels_last) {
+    s.channel_stride = 1;
+    s.tile_stride = OddLines(channels);
+    s.image_stride = OddLines(s.tiles * s.tile_stride);
+    staging = rows * (side + halo) * kWinogradStagedChannels;
+  } else {
+    const int64_t margin = WinogradStagingMargin(c);
+    s.channel_stride = OddLines(s.tiles + kPanelColumns);
+    s.tile_stride = 1;
+    s.image_stride = OddLines(channels * s.channel_stride);
+    staging = rows * (side + margin) + margin;
+  }
   s.product_stride = OddLines(s.tiles * columns);
-  // A block one supertile wide has the largest staging buffer.
-  const int64_t side = WinogradSupertileResults(c),
-                margin = c.channels_last ? WinogradHalo(c) : WinogradStagingMargin(c);
-  const int64_t staged_channels = c.channels_last ? kWinogradStagedChannels : 1;
-  const int64_t staging = (s.supertiles * side + WinogradHalo(c)) * (side + margin) * staged_channels;
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
-  s.staging = place(staging + margin);
+  s.staging = place(staging);
   s.image = place(kWinogradPoints * s.image_stride);
   s.products = place(kWinogradPoints * s.product_stride);
   s.results = place((4 * s.tiles + kPanelColumns) * columns);

@@ -5,8 +5,8 @@
 // products. That is 16 multiply-adds per tile and channel pair instead of 36.
 //
 // A plan selects it by the layout of the weights, kWinogradPanels16. In all else the plan is the ordinary contraction:
-// a staged lhs of [batch..., C, H + 2d, W + 2d] (d: the dilation), whose windows are the rows of the matmul, and K = C
-// * 9; or, channels last, [batch..., H + 2d, W + 2d, C] and K = 9 * C.
+// a staged lhs of [batch..., C, H + 2d, W + 2d] (d: the dilation), whose windows are the rows of the matmul, and K =
+// [C, 3, 3]; or, channels last, [batch..., H + 2d, W + 2d, C] and K = [3, 3, C].
 //
 // Windows of dilation d read every d-th row and column, so the image falls into d * d images with dense windows, and
 // tile t of one side has the results t / d * 2d + t % d and the one d further. A supertile is the d * d tiles with the
@@ -36,8 +36,9 @@ struct WinogradImage {
 };
 WinogradImage WinogradImageOf(const Contraction& contraction);
 
-// Channels that are staged and transformed at a time, of an image channels last.
+// Channels that are staged and transformed at a time, of an image channels last: whole vectors.
 inline constexpr int64_t kWinogradStagedChannels = 32;
+static_assert(kWinogradStagedChannels % kPanelColumns == 0);
 
 // Of one side of a supertile.
 inline int64_t WinogradSupertileResults(const Contraction& contraction) {
@@ -66,7 +67,7 @@ struct WinogradScratch {
   int64_t bytes;
 };
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
-// Extra elements per row of the staging buffer, beyond 2 per tile: vectors read past their tiles.
+// Channels first: extra elements per row of the staging buffer, beyond 2 per tile: vectors read past their tiles.
 inline int64_t WinogradStagingMargin(const Contraction& contraction) {
   return 2 * (kPanelColumns + contraction.dilation);
 }

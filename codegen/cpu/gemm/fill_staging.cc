@@ -94,8 +94,8 @@ class StagingFiller {
     return load.kind == ExprKind::kLoad ? &load : nullptr;
   }
 
-  // Where the fill copies an image: prefetches the vector that lies below the current one by as many rows as this task
-  // stages. The next task stages it.
+  // Where the fill copies an image: prefetches the vector as far ahead along the second last dim as it is filled now:
+  // channels first, in rows that the next task stages.
   void EmitFetchAhead() {
     const Expr* load = CopiedLoad();
     if (load == nullptr || load->args.size() < 2 || fill_.indices.size() < 2) return;

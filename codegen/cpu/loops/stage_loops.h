@@ -26,7 +26,7 @@ class StageLoops {
     llvm::Value* first = nullptr;
     int count = 1;
     llvm::Value* mask = nullptr;
-    bool at_multiples = false;  // of the lanes, they start
+    bool at_multiples = false;  // `first` is a multiple of the lanes
   };
 
   // `frame` is the kernel function's. All arguments must outlive this.

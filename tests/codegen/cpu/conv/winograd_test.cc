@@ -120,12 +120,28 @@ TEST(WinogradWindows, ThePlanStatesTheDilation) {
 }
 
 TEST(WinogradWindows, ThePlanStatesThatChannelsAreLast) {
-  KernelPlan plan = PlanOf({.windows = {.dilations = {4, 4}}});
-  std::get<ContractionForm>(plan.form).channels_last = true;
+  auto graph = ParseGraph(R"(
+graph @g(%x: f32[N, H, W, 16]) {
+  %w = constant @w : f32[16, 16, 3, 3]
+  %first = transpose %x {permutation = [0, 3, 1, 2]}
+  return
+})",
+                          Zeros);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto y = Conv(*graph, {2, 0}, {1, 0}, {}, {.dilations = {4, 4}}, 1);
+  ASSERT_TRUE(y.ok()) << y.status();
+  const auto last = graph->Append(OpKind::kTranspose, {*y}, {{"permutation", std::vector<int64_t>{0, 2, 3, 1}}});
+  ASSERT_TRUE(graph->AddOutput("y", {*last, 0}).ok());
+  const auto lowered = lower::LowerGraph(*graph, {});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const KernelPlan& plan = lowered->kernels.back();
   EXPECT_TRUE(absl::StrContains(plan.Text(), "sum in stage 1, dilation 4, channels last\n")) << plan.Text();
   const auto parsed = ParseKernelPlan(plan.Text());
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_TRUE(std::get<ContractionForm>(parsed->form).channels_last);
+  KernelPlan other = plan;
+  std::get<ContractionForm>(other.form).channels_last = false;
+  EXPECT_FALSE(VerifyKernelPlan(other).ok());
 }
 
 TEST(WinogradWindows, FramesOfVolumes) {

@@ -27,8 +27,9 @@ namespace {
 class Images {
  public:
   // One input, of `channels`.
-  explicit Images(int64_t channels)
-      : graph_(*ParseGraph(absl::StrCat("graph @g(%x: f32[B, ", channels, ", H, W]) { return }"))), f_(&graph_) {}
+  explicit Images(int64_t channels) : Images(absl::StrCat("f32[B, ", channels, ", H, W]")) {}
+  explicit Images(const std::string& type)
+      : graph_(*ParseGraph(absl::StrCat("graph @g(%x: ", type, ") { return }"))), f_(&graph_) {}
 
   Graph& graph() { return graph_; }
   Value input() const { return {graph_.inputs()[0], 0}; }
@@ -126,6 +127,22 @@ TEST(ImageLayouts, ConcatsFollow) {
   EXPECT_EQ(kept(1, false), absl::StrCat("window 12, ", kPatches, ", window 12, ", kPatches));
   EXPECT_EQ(kept(1, true).find("window 12"), std::string::npos);
   EXPECT_EQ(kept(2, false).find("window 12"), std::string::npos);
+}
+
+// Of integers a step of K is a word of four bytes, which have to be neighbours.
+TEST(ImageLayouts, WindowsOfPartsOfWordsStay) {
+  for (const int64_t channels : {44, 46}) {
+    Images g(absl::StrCat("u8[B, H, W, ", channels, "]"));
+    const auto moved = [&](Value v, std::vector<int64_t> order) {
+      return g.Apply(OpKind::kTranspose, {v}, {{"permutation", std::move(order)}});
+    };
+    const auto memory = std::make_shared<std::vector<int8_t>>(64 * channels * 9, 1);
+    const Value weights =
+        *g.graph().AddConstant("w", DType::kI8, {64, channels, 3, 3}, {memory, memory->data(), memory->size(), {}});
+    const Value y = *Conv(g.graph(), moved(g.input(), {0, 3, 1, 2}), weights, {}, {}, 1);
+    g.Output("y", moved(y, {0, 2, 3, 1}));
+    EXPECT_EQ(g.Kept().find("window 12") != std::string::npos, channels == 44) << channels;
+  }
 }
 
 // An image repeated along positions, as exporters enlarge it to its nearest neighbours.

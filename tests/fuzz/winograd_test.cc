@@ -281,6 +281,19 @@ TEST(Winograd, WeightsStoredByColumn) {
               {{1, 7, 6}, {2, 5, 5}});
 }
 
+// The rows of one constant are [16, 3, 3] for one image and [3, 3, 16] for the other: it is packed for each.
+TEST(Winograd, FramesChannelsLastBesideAnImageChannelsFirst) {
+  const std::string matmul = ProductOf("144, 20", "N, 1, 144, max(0, H - 2)*max(0, W - 2)", "");
+  ExpectRight(Parsed(absl::StrCat("graph @g(%p: f32[N, 16, H, W], %q: f32[N, D, H, W, 16]) {\n", matmul, R"(
+  %windows = window %q {axes = [2, 3], sizes = [3, 3]}
+  %moved = transpose %windows {permutation = [0, 1, 2, 3, 5, 6, 4]}
+  %rows = reshape %moved {shape = [N, D, max(0, H - 2)*max(0, W - 2), 144]}
+  %y = dot %rows, %w
+  return %d, %y
+})")),
+              {{1, 7, 6, 2}, {2, 5, 5, 3}, {1, 3, 3, 1}, {1, 4, 6, 0}}, 2);
+}
+
 TEST(Winograd, InALoop) {
   const std::string matmul = ProductOf("144, 16", "N, 1, 144, H*W", "");
   ExpectRight(Parsed(absl::StrCat(R"(graph @g(%x: f32[N, 16, H, W]) {

@@ -109,6 +109,12 @@ bool ImageLayouts::IsImage(Value v) const {
   return !std::all_of(shape.begin() + 2, shape.end(), IsOne);
 }
 
+// Whether `v` is an image of as many channels as image `id`. Its positions may be others: those of elementwise nodes
+// may broadcast.
+bool ImageLayouts::HasChannelsOf(Value v, NodeId id) const {
+  return IsImage(v) && graph_.type(v).shape[1] == graph_.type({id, 0}).shape[1];
+}
+
 // A scalar, or an operand that is broadcast along channels or positions: its layouts are one.
 bool ImageLayouts::IsSmall(Value v) const {
   const Shape& shape = graph_.type(v).shape;
@@ -298,7 +304,7 @@ bool ImageLayouts::LinkProducer(NodeId id) {
     if (IsSmall(operand)) continue;
     has_image = has_image || IsImage(operand);
     if (IsImage(operand)) Link(id, operand.node);
-    fits = fits && IsImage(operand) && graph_.type(operand).shape == node.results[0].shape;
+    fits = fits && HasChannelsOf(operand, id);
   }
   return fits && has_image;
 }
@@ -328,7 +334,7 @@ bool ImageLayouts::CanRead(NodeId user, NodeId id) const {
     }
     return IsRepetition(user) || AllUsers(user, [&](NodeId dot) { return convolutions_.contains(dot); });
   }
-  return ClassOf(node) == FusionClass::kElementwise && node.results[0].shape == graph_.type({id, 0}).shape;
+  return ClassOf(node) == FusionClass::kElementwise && HasChannelsOf({user, 0}, id);
 }
 
 }  // namespace tailor

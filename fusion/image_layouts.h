@@ -63,6 +63,7 @@ class ImageLayouts {
 
  private:
   bool IsImage(Value v) const;
+  bool HasChannelsOf(Value v, NodeId id) const;
   bool IsSmall(Value v) const;
   std::optional<Convolution> FindConvolution(NodeId dot) const;
   bool MayReadLast(NodeId dot) const;

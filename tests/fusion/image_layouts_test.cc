@@ -154,6 +154,15 @@ Value Enlarged(Images& g, Value x) {
   return g.Apply(OpKind::kReshape, {repeated}, {{"shape", Shape{from[0], from[1], from[2] * 2, from[3] * 3}}});
 }
 
+// Sizes that need not be equal broadcast, as where exporters add an enlarged image.
+TEST(ImageLayouts, SumsOfImagesThatMayBroadcastFollow) {
+  Images g(64);
+  const Value x = g.Relu(g.Convolved(g.input(), 64, 1));
+  const Value half = g.Convolved(x, 64, 3, 2);
+  g.Output("y", g.Mean(g.Convolved(g.Apply(OpKind::kAdd, {x, half}), 64, 3)));
+  EXPECT_EQ(g.Kept(), absl::StrCat("window 12, ", kPatches, ", window 12, ", kPatches));
+}
+
 TEST(ImageLayouts, PartsAndRepetitionsFollow) {
   const auto kept = [](const std::function<Value(Images&, Value)>& use) {
     Images g(64);

@@ -426,9 +426,9 @@ typedef struct tailor_compile_options {
   int32_t offer_products; /* 1: a runtime's matmul provider, or cuBLASLt on GPUs, may compute plain matmuls */
   /* 1: convolutions are computed directly, as sums of products of elements of x and weights. 0: without a GPU target
    * (which would need the plain weights too), Winograd's F(2x2, 3x3) computes those with constant f32 weights, at least
-   * 16 input and output channels, 3 x 3 windows without strides, of dilation 1, 2 or 4. Winograd rounds sums of 4 x 4 elements,
-   * and of weights, before multiplying; the artifact has 16/9 of the weights' bytes; the result of a window with an
-   * infinity is NaN (docs/decisions/convolutions-are-windows.md). */
+   * 16 input and output channels, and 3 x 3 windows of stride 1 and dilation 1, 2 or 4. Winograd rounds sums of 4 x 4
+   * elements, and of weights, before multiplying; the artifact has 16/9 of the weights' bytes; the result of a window
+   * with an infinity is NaN (docs/decisions/convolutions-are-windows.md). */
   int32_t direct_convolutions;
   /* 1: on GPUs, where tensor cores then apply, the operands of f32 matmuls are rounded to tf32 (10 bits of mantissa).
    * Each result is within 2^-10 of the sum of |lhs * rhs| (docs/gpu.md). 0: operands stay f32. */

@@ -281,6 +281,42 @@ TEST(Winograd, WeightsStoredByColumn) {
               {{1, 7, 6}, {2, 5, 5}});
 }
 
+// What concats, slices, gathers, enlargements and broadcasts make of images channels last is channels last, too.
+TEST(Winograd, ImagesMadeOfOthersChannelsLast) {
+  const auto expect_right = [](int channels, const std::string& use, int kernels = 1) {
+    SCOPED_TRACE(use);
+    Graph graph = Parsed(absl::StrCat(R"(graph @g(%q: f32[N, H, W, 32], %r: f32[N, P, Q, 32]) {
+  %w = constant @w : f32[16, )",
+                                      channels, R"(, 3, 3]
+  %places = constant @places : i64[5]
+  %x = transpose %q {permutation = [0, 3, 1, 2]}
+  %z = transpose %r {permutation = [0, 3, 1, 2]}
+)",
+                                      use, "  return\n}"));
+    const Value image{static_cast<NodeId>(graph.nodes().size()) - 1, 0};
+    const auto y = Conv(graph, image, {2, 0}, {}, kPadded, 1);
+    ASSERT_TRUE(y.ok()) << y.status();
+    ASSERT_TRUE(
+        graph
+            .AddOutput(
+                "y", {*graph.Append(OpKind::kTranspose, {*y}, {{"permutation", std::vector<int64_t>{0, 2, 3, 1}}}), 0})
+            .ok());
+    const auto lowered = lower::LowerGraph(graph, CpuLevels().back().traits);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    EXPECT_TRUE(std::get<ContractionForm>(lowered->kernels.back().form).channels_last);
+    ExpectRight(graph, {{3, 5, 6, 1, 6}, {3, 3, 4, 3, 1}}, kernels);
+  };
+  expect_right(96, "  %n = neg %x\n  %y = concat %x, %n, %x {axis = 1}\n");
+  expect_right(16, "  %y = slice %x {starts = [0, 16, 1, 0], sizes = [N, 16, max(0, H - 1), W]}\n");
+  expect_right(16, "  %y = slice %x {starts = [0, 0, 0, 1], sizes = [N, 16, H, 2], steps = [1, 2, 1, 1]}\n");
+  for (int axis : {0, 2, 3}) expect_right(32, absl::StrCat("  %y = gather %x, %places {axis = ", axis, "}\n"));
+  expect_right(32, R"(  %a = reshape %x {shape = [N, 32, H, 1, W, 1]}
+  %b = broadcast %a {shape = [N, 32, H, 2, W, 3]}
+  %y = reshape %b {shape = [N, 32, 2*H, 3*W]}
+)");
+  expect_right(32, "  %y = sub %x, %z\n", 2);  // which may broadcast, or not
+}
+
 // The rows of one constant are [16, 3, 3] for one image and [3, 3, 16] for the other: it is packed for each.
 TEST(Winograd, FramesChannelsLastBesideAnImageChannelsFirst) {
   const std::string matmul = ProductOf("144, 20", "N, 1, 144, max(0, H - 2)*max(0, W - 2)", "");

@@ -11,11 +11,14 @@ namespace tailor {
 
 inline constexpr int64_t kLineBytes = 64;  // of a cache line
 
-// Prefetches the cache line of `address` into all cache levels. Any address is legal.
-inline void EmitPrefetchLine(llvm::IRBuilderBase& b, llvm::Value* address) {
-  constexpr int kRead = 0, kAllLevels = 3, kData = 1;
+enum class PrefetchInto { kBeyondL1 = 2, kAllLevels = 3 };  // the localities of llvm.prefetch
+
+// Prefetches the cache line of `address`. Any address is legal.
+inline void EmitPrefetchLine(llvm::IRBuilderBase& b, llvm::Value* address,
+                             PrefetchInto levels = PrefetchInto::kAllLevels) {
+  constexpr int kRead = 0, kData = 1;
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                    {address, b.getInt32(kRead), b.getInt32(kAllLevels), b.getInt32(kData)});
+                    {address, b.getInt32(kRead), b.getInt32(static_cast<int>(levels)), b.getInt32(kData)});
 }
 
 // Keeps LLVM from moving reads across this point and from reusing earlier ones, where there are no registers to hold

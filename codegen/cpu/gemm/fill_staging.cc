@@ -95,7 +95,7 @@ class StagingFiller {
   }
 
   // Where the fill copies an image: prefetches the vector as far ahead along the second last dim as it is filled now:
-  // channels first, in rows that the next task stages.
+  // channels first, in rows that the next task stages. Not into L1, which holds what this task multiplies.
   void EmitFetchAhead() {
     const Expr* load = CopiedLoad();
     if (load == nullptr || load->args.size() < 2 || fill_.indices.size() < 2) return;
@@ -105,7 +105,8 @@ class StagingFiller {
     Value* count = b_.CreateAdd(b_.CreateSub(rows.high, rows.low), b_.getInt64(1), "rows");
     Value* row_size = frame_.DimSizeValue(b_, plan_.buffers[load->ref].dims.back());
     llvm::Type* element = MemoryType(b_.getContext(), plan_.buffers[load->ref].dtype, 1);
-    EmitPrefetchLine(b_, b_.CreateGEP(element, address, b_.CreateMul(count, row_size), "ahead"));
+    EmitPrefetchLine(b_, b_.CreateGEP(element, address, b_.CreateMul(count, row_size), "ahead"),
+                     PrefetchInto::kBeyondL1);
   }
 
   void EmitStores(absl::Span<const Column> columns) {

@@ -64,6 +64,18 @@ int64_t StepInTensor(const KernelPlan& plan, const Contraction& c) {
   return StepInRun(plan, c.m, c.lhs.args[last]).value_or(0);
 }
 
+const Expr* RemainderOf(const KernelPlan& plan, int axis, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kIndexMod) {
+    const Expr& divided = plan.exprs[e.args[0]];
+    if (divided.kind == ExprKind::kAxis && divided.ref == axis) return &e;
+  }
+  for (ExprId arg : e.args) {
+    if (const Expr* found = RemainderOf(plan, axis, arg)) return found;
+  }
+  return nullptr;
+}
+
 // All rows and batches share the offsets of K, so the parity of a column may depend on K alone.
 bool IsEverySecondColumn(const KernelPlan& plan, const Contraction& c) {
   const ExprId column = c.lhs.args.back();
@@ -95,6 +107,13 @@ int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id) {
     if (const std::optional<int64_t> divisor = ConstantIndex(plan, e.args[1])) ends_at(*divisor);
   }
   return length;
+}
+
+std::optional<DimSize> RowsOfLine(const KernelPlan& plan, const Contraction& c) {
+  for (ExprId index : c.lhs.args) {
+    if (const Expr* remainder = RemainderOf(plan, c.m, index)) return plan.exprs[remainder->args[1]].dim_size;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tailor::gemm

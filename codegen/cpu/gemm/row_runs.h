@@ -3,6 +3,8 @@
 #ifndef TAILOR_CODEGEN_CPU_GEMM_ROW_RUNS_H_
 #define TAILOR_CODEGEN_CPU_GEMM_ROW_RUNS_H_
 
+#include <optional>
+
 #include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
@@ -19,6 +21,9 @@ bool SplitsColumns(const KernelPlan& plan, const Contraction& contraction, const
 
 // The known length of runs of the index `id`: the least known divisor of a remainder of m; 0 if there is none.
 int64_t LengthOfRuns(const KernelPlan& plan, int m, ExprId id);
+
+// The rows of a line of an image: the divisor of the remainder of m that indexes the lhs; none if m is not divided.
+std::optional<DimSize> RowsOfLine(const KernelPlan& plan, const Contraction& contraction);
 
 }  // namespace tailor::gemm
 

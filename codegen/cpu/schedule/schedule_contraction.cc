@@ -1,6 +1,7 @@
 // The schedule of a matmul: a tile that fits the machine's registers, and tasks that keep their operands in cache.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "codegen/cpu/conv/winograd.h"
@@ -9,6 +10,7 @@
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/cpu/gemm/pack_rows.h"
 #include "codegen/cpu/gemm/rhs_operand.h"
+#include "codegen/cpu/gemm/row_runs.h"
 #include "codegen/cpu/gemm/rows_in_lanes.h"
 #include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
@@ -40,6 +42,24 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
 int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
   constexpr int64_t kFewRows = 96, kManyRows = 240;
   return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
+}
+
+// Rows per task of rows in lanes that are every second column of an image. Filling the staging buffer takes as long as
+// the multiply-adds of few columns if L1 does not hold it beside what it is filled from.
+int64_t RowsOfEverySecondColumn(const KernelPlan& plan, const Contraction& c, int64_t most) {
+  constexpr int64_t kLeast = 48, kStagedFactors = 6912;  // factors: 3 x 3 windows have 9 of 4 staged elements
+  const int64_t steps = std::max<int64_t>(RangeOfDimSize(plan, plan.axes[c.k].dim_size).max, 1);
+  return std::clamp(kStagedFactors / steps / kPanelColumns * kPanelColumns, kLeast, most);
+}
+
+// The least blocks of `task_rows` rows that are whole lines of the image whose parts tasks stage. Two tasks that share
+// a line both stage it, and compute a vector that is not whole. 0: tasks stage nothing, or need not be whole lines.
+// Tiles divide the rows between blocks: lines that are no multiple of a tile's rows are only nearly whole.
+SlotExpr BlocksOfLines(const KernelPlan& plan, const Contraction& c, int64_t task_rows) {
+  const std::optional<DimSize> of_line = gemm::RowsOfLine(plan, c);
+  if (c.fill < 0 || !of_line || RangeOfDimSize(plan, plan.axes[c.k].dim_size).max > kShortDepth) return 0;
+  const SlotExpr line = SlotExpr::Max(OverSlots(*of_line), 1);
+  return CeilDivBy(SlotExpr::CeilDiv(OverSlots(plan.axes[c.m].dim_size), line), SlotExpr::FloorDiv(task_rows, line));
 }
 
 // The length of the parts that K is divided into: at most `most`, as equal as steps of a vector allow.
@@ -202,6 +222,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   // panel leaves nothing to choose but rows.
   tile.rows_in_lanes = schedule.lane_axis == c.m && !in_chain && !c.in_place && lhs.ok() &&
                        gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
+  if (gemm::SplitsColumns(plan, c, tile)) tile.task_rows = RowsOfEverySecondColumn(plan, c, tile.task_rows);
   tile.chooses =
       traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {
@@ -218,6 +239,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   SlotExpr others = SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) others = others * OverSlots(plan.axes[axis].dim_size);
   SlotExpr blocks = SlotExpr::CeilDiv(m, tile.task_rows);
+  const SlotExpr of_lines = in_chain ? SlotExpr(0) : BlocksOfLines(plan, c, tile.task_rows);
+  if (of_lines != 0) blocks = schedule.row_blocks = SlotExpr::Max(blocks, of_lines);
   // At most one block for each `least_rows` rows. Where columns and steps are known, these are a chunk of work.
   int64_t least_rows = kTaskRows;
   if (columns.fixed && steps.fixed) {

@@ -73,6 +73,57 @@ TEST(ScheduleContraction, WindowsOfPaddedImagesHaveManyRows) {
   EXPECT_EQ(schedule.tile.task_rows, 96);
 }
 
+// The first layer of an image model, with results of height x width: 3 x 3 windows of `channels` channels, stride two.
+Schedule ScheduleOfFirstLayer(int channels, int filters, int height, int width, bool channels_first = false) {
+  const auto graph = ParseGraph(absl::StrReplaceAll(
+      R"(graph @g(%x: f32[N, CHANNELS, HEIGHT, WIDTH]) {
+  %zero = constant 0 : f32[]
+  %w = constant @w : f32[1, DEPTH, FILTERS]
+  %p = pad %x, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %t = window %p {axes = [2, 3], sizes = [3, 3], strides = [2, 2]}
+  %m = transpose %t {permutation = [0, 2, 3, 1, 4, 5]}
+  %r = reshape %m {shape = [N, 1, ROWS, DEPTH]}
+  %d = dot %r, %w
+  %o = transpose %d {permutation = [ORDER]}
+  return %o
+})",
+      {{"CHANNELS", absl::StrCat(channels)},
+       {"DEPTH", absl::StrCat(9 * channels)},
+       {"FILTERS", absl::StrCat(filters)},
+       {"HEIGHT", absl::StrCat(2 * height)},
+       {"WIDTH", absl::StrCat(2 * width)},
+       {"ROWS", absl::StrCat(height * width)},
+       {"ORDER", channels_first ? "0, 1, 3, 2" : "0, 1, 2, 3"}}));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const auto lowered = lower::LowerGraph(*graph, {});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return ScheduleContraction(lowered->kernels[0], FindCpuTarget("x86-64-v4")->traits);
+}
+
+// Two tasks that share a line of an image both stage it.
+TEST(ScheduleContraction, TasksOfStagedWindowsAreWholeLines) {
+  const auto blocks = [](int height, int width) {
+    return *ScheduleOfFirstLayer(3, 16, height, width).row_blocks.Evaluate({1}, /*workers=*/1);
+  };
+  EXPECT_EQ(ScheduleOfFirstLayer(3, 16, 112, 112).tile.task_rows, 240);
+  EXPECT_EQ(blocks(112, 112), 56);  // of two lines; 53 would be enough for 240 rows each
+  EXPECT_EQ(blocks(56, 56), 14);    // of four lines
+  EXPECT_EQ(blocks(7, 7), 1);
+  EXPECT_EQ(blocks(10, 300), 13);  // lines are longer than tasks
+}
+
+// Where few columns share what is staged, filling takes as long as multiplying: L1 holds it.
+TEST(ScheduleContraction, EverySecondColumnIsStagedInL1) {
+  const auto rows = [](int channels, int filters) {
+    const Schedule schedule = ScheduleOfFirstLayer(channels, filters, 64, 64, /*channels_first=*/true);
+    EXPECT_TRUE(schedule.tile.rows_in_lanes) << channels << " channels, " << filters << " filters";
+    return schedule.tile.task_rows;
+  };
+  EXPECT_EQ(rows(3, 24), 240);
+  EXPECT_EQ(rows(8, 8), 96);
+  EXPECT_EQ(rows(64, 8), 48);
+}
+
 // Where K exceeds one part, parts are equal, and a staging buffer serves 8 panels.
 TEST(ScheduleContraction, WindowsOfManyChannelsRunInEqualParts) {
   const auto tile = [](int channels) {

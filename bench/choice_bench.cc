@@ -34,7 +34,7 @@ class Choice {
     tile.tilings.resize(gemm::kMostTilings);
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("choice", context);
-    EmitLoopOver(gemm::EmitTilingChoice(tile, pieces, "choice", *module), *module);
+    EmitLoopOver(gemm::EmitTilingChoice(tile, pieces, *module), *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target)))));
     const Image image = Value(LinkImage(std::move(objects), {"loop"}));
@@ -55,7 +55,7 @@ class Choice {
   }
 
   // i64 @loop(ptr costs, ptr shapes, i64 count)
-  static void EmitLoopOver(llvm::Function* choice, llvm::Module& module) {
+  static void EmitLoopOver(const gemm::TilingChoice& choice, llvm::Module& module) {
     llvm::IRBuilder<> b(module.getContext());
     auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, false);
     auto* loop = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "loop", module);
@@ -75,8 +75,8 @@ class Choice {
       // The top bit of the last choice, which is 0, makes the next one depend on it.
       return b.CreateAdd(b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8)), b.CreateLShr(last, 63));
     };
-    llvm::Value* chosen =
-        b.CreateCall(choice, {loop->getArg(0), b.getInt64(2), dim_size(0), dim_size(1), dim_size(2), b.getInt64(1)});
+    llvm::Value* chosen = b.CreateCall(choice.function, {loop->getArg(0), choice.candidates, b.getInt64(2), dim_size(0),
+                                                         dim_size(1), dim_size(2), b.getInt64(1)});
     llvm::Value* next = b.CreateAdd(i, b.getInt64(1));
     i->addIncoming(next, body);
     llvm::Value* word = b.CreateXor(b.CreateExtractValue(chosen, 0), b.CreateExtractValue(chosen, 1));

@@ -267,6 +267,35 @@ void AddLiterals(const KernelPlan& plan, int link, std::vector<Parameter>& found
   }
 }
 
+// Whether an index is a position in a window: the sum of a parallel axis and of a tile axis.
+bool HasWindows(const KernelPlan& plan) {
+  const auto depends = [&](ExprId id, AxisRole role) {
+    for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+      if (plan.axes[axis].role == role && DependsOn(plan, id, axis)) return true;
+    }
+    return false;
+  };
+  const std::vector<ExprId> reachable = ReachableExprs(plan);
+  return std::any_of(reachable.begin(), reachable.end(), [&](ExprId id) {
+    return plan.exprs[id].kind == ExprKind::kIndexAdd && depends(id, AxisRole::kParallel) &&
+           depends(id, AxisRole::kTile);
+  });
+}
+
+// Forgets what divides the parallel axes of loops. Schedules ask for it only where lanes may run across windows;
+// kernels that differ in their facts are not shared.
+void ForgetDivisors(KernelPlan& plan) {
+  if (!std::holds_alternative<LoopForm>(plan.form) || HasWindows(plan)) return;
+  std::set<int> kept;
+  for (const Axis& axis : plan.axes) {
+    if (axis.role != AxisRole::kParallel && !axis.dim_size.is_constant()) kept.insert(axis.dim_size.slot);
+  }
+  for (const Axis& axis : plan.axes) {
+    if (axis.role != AxisRole::kParallel || axis.dim_size.is_constant() || kept.contains(axis.dim_size.slot)) continue;
+    plan.dims[axis.dim_size.slot].divisor = 1;
+  }
+}
+
 // On which side of the schedules' thresholds the sizes are.
 std::string ClassesOf(const KernelPlan& plan, const std::vector<Parameter>& parameters) {
   std::string classes;
@@ -305,6 +334,7 @@ void ShareKernels(LoweredProgram& program) {
   std::map<std::string, std::vector<int>> groups;
   std::vector<std::string> keys;
   for (int i = 0; i < static_cast<int>(program.kernels.size()); ++i) {
+    ForgetDivisors(program.kernels[i]);
     const KernelPlan& plan = program.kernels[i];
     parameters.push_back(MayHaveSizeSlots(plan) ? Parameters(plan).Found() : std::vector<Parameter>());
     AddLiterals(plan, /*link=*/-1, parameters.back());

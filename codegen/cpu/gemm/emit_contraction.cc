@@ -105,8 +105,7 @@ class ContractionEmitter {
     const Tiling tiling = tile_.chooses ? ChosenTiling() : RuleTiling(m);
     rows_ = EvenTiling::Emit(b_, m, tiling.limits.rows, tiling.whole_rows);
     groups_ = EvenTiling::Emit(b_, panels, tiling.limits.panels, tiling.whole_panels);
-    Value* blocks = frame_.Get(KernelParameter::kRowBlocks);
-    row_blocks_ = AtLeastOne(blocks != nullptr ? blocks : EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks"));
+    row_blocks_ = AtLeastOne(RowBlocks(m, tiling));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, tiling.task_columns, "panel.blocks"));
     return tiling.ahead;
   }
@@ -117,6 +116,13 @@ class ContractionEmitter {
     Value *task_rows, *task_columns;
     Value* ahead;  // CostProfile::prefetch_distance
   };
+
+  // A constant where all dim sizes are known: divisions by it are cheap.
+  Value* RowBlocks(Value* m, const Tiling& tiling) {
+    if (const std::optional<int64_t> known = schedule_.row_blocks.constant(); known && *known > 0) return I64(*known);
+    Value* blocks = frame_.Get(KernelParameter::kRowBlocks);
+    return blocks != nullptr ? blocks : EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks");
+  }
 
   Tiling RuleTiling(Value* m) {
     return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),

@@ -147,12 +147,13 @@ class SquareEmitter {
 }  // namespace
 
 bool TakesSquares(const KernelPlan& plan, const Contraction& c, const LhsForm& form, int lanes) {
-  constexpr int64_t kMostColumns = 10, kLeastDepth = 32;
+  constexpr int64_t kLeastDepth = 32;
   const auto range_of = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
   const bool f32 = plan.buffers[c.lhs.ref].dtype == DType::kF32 && plan.buffers[c.rhs.ref].dtype == DType::kF32 &&
                    c.accumulate == DType::kF32;
-  return f32 && lanes == kSquareRows && form.unit_depth_stride && !form.tables && range_of(c.n).max <= kMostColumns &&
-         range_of(c.m).max >= kLeastSquareRows && range_of(c.k).max >= kLeastDepth;
+  return f32 && lanes == kSquareRows && form.unit_depth_stride && !form.tables &&
+         range_of(c.n).max <= kMostSquareColumns && range_of(c.m).max >= kLeastSquareRows &&
+         range_of(c.k).max >= kLeastDepth;
 }
 
 void EmitSquareKernel(const MicroKernel& kernel, llvm::Function* function) { SquareEmitter(kernel, function).Emit(); }

@@ -14,9 +14,10 @@ namespace tailor::gemm {
 
 // Rows of a square, and the fewest of a tile for which squares pay.
 inline constexpr int kSquareRows = 16, kLeastSquareRows = 9;
+inline constexpr int kMostSquareColumns = 10;
 
-// Whether the tiles of `plan`, of one panel, may be squares: f32, at most ten columns, rows of the lhs contiguous in
-// memory, registers of 16 lanes.
+// Whether the tiles of `plan`, of one panel, may be squares: f32, at most kMostSquareColumns columns, rows of the lhs
+// contiguous in memory, registers of 16 lanes.
 bool TakesSquares(const KernelPlan& plan, const Contraction& contraction, const LhsForm& form, int lanes);
 
 // Emits the body of `function`, which is empty and has EmitMicroKernel's signature and contract.

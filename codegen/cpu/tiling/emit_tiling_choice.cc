@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/contract/cost_profile.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/tiling/tiling_cost.h"
@@ -74,10 +76,79 @@ class Lanes {
   float number_ = 0;
 };
 
+// Rows of the table of candidates: one number per candidate, the rule's first.
+enum class Candidates : unsigned {
+  kRows,
+  kPanels,
+  kWholeRows,
+  kWholePanels,
+  kTaskRows,
+  kTaskPanels,
+  kLeastM,
+  kMostM,
+  kWords,  // without what depends on the launch: u64, the others are floats
+  kDepth,  // of the tile: one number
+};
+
+// Lanes of the vectors that score a tile's candidates: a power of two.
+unsigned LanesOf(const ContractionTile& tile) {
+  unsigned lanes = 1;
+  while (lanes < 1 + tile.tilings.size()) lanes *= 2;
+  return lanes;
+}
+
+llvm::StructType* TableType(llvm::LLVMContext& context, unsigned lanes) {
+  std::vector<llvm::Type*> rows(static_cast<size_t>(Candidates::kWords),
+                                llvm::ArrayType::get(llvm::Type::getFloatTy(context), lanes));
+  rows.push_back(llvm::ArrayType::get(llvm::Type::getInt64Ty(context), lanes));
+  rows.push_back(llvm::Type::getFloatTy(context));
+  return llvm::StructType::get(context, rows);
+}
+
+// Lanes beyond the last candidate repeat it.
+llvm::Constant* TableOf(const ContractionTile& tile, llvm::LLVMContext& context) {
+  MatmulTiling rule = {.rows = 0, .panels = 0, .most_m = INT64_MAX};
+  rule.task_rows = static_cast<int>(tile.task_rows);
+  rule.task_panels = static_cast<int>(tile.task_panels);
+  std::vector<MatmulTiling> all = {rule};
+  all.insert(all.end(), tile.tilings.begin(), tile.tilings.end());
+  const MatmulTiling last = all.back();
+  all.resize(LanesOf(tile), last);
+  std::vector<llvm::Constant*> rows;
+  const auto add = [&](auto member) {
+    std::vector<float> numbers;
+    for (const MatmulTiling& tiling : all) numbers.push_back(static_cast<float>(tiling.*member));
+    rows.push_back(llvm::ConstantDataArray::get(context, numbers));
+  };
+  add(&MatmulTiling::rows);
+  add(&MatmulTiling::panels);
+  add(&MatmulTiling::whole_rows);
+  add(&MatmulTiling::whole_panels);
+  add(&MatmulTiling::task_rows);
+  add(&MatmulTiling::task_panels);
+  add(&MatmulTiling::least_m);
+  add(&MatmulTiling::most_m);
+  std::vector<uint64_t> words;
+  for (const MatmulTiling& tiling : all) words.push_back(TilingWord(tiling, 0));
+  rows.push_back(llvm::ConstantDataArray::get(context, words));
+  rows.push_back(llvm::ConstantFP::get(llvm::Type::getFloatTy(context), static_cast<double>(tile.depth)));
+  return llvm::ConstantStruct::get(TableType(context, LanesOf(tile)), rows);
+}
+
+// The constant `table` in `module`. Kernels of equal tiles share it.
+llvm::GlobalVariable* TableIn(llvm::Module& module, llvm::Constant* table) {
+  for (llvm::GlobalVariable& global : module.globals()) {
+    if (global.hasInitializer() && global.getInitializer() == table) return &global;
+  }
+  return new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                  table, "tilings");
+}
+
+// Emits the function for all tiles of the form of `tile`: with as many lanes, and limits by the same rule.
 class ChoiceEmitter {
  public:
   ChoiceEmitter(const ContractionTile& tile, int pieces, llvm::Function* function)
-      : tile_(tile), pieces_(pieces), function_(function), b_(function->getContext()) {}
+      : tile_(tile), pieces_(pieces), function_(function), b_(function->getContext()), lanes_(LanesOf(tile)) {}
 
   void Emit() {
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
@@ -96,7 +167,7 @@ class ChoiceEmitter {
   }
 
  private:
-  enum Argument { kCosts, kThreads, kM, kN, kK, kBatch };
+  enum Argument { kCosts, kCandidates, kThreads, kM, kN, kK, kBatch };
 
   Value* Arg(Argument argument) { return function_->getArg(argument); }
   Value* Field(Value* word, int first) { return b_.CreateAnd(b_.CreateLShr(word, first), 0xffff); }
@@ -110,36 +181,30 @@ class ChoiceEmitter {
             ToFloat(Arg(kK)),
             ToFloat(Arg(kBatch)),
             ToFloat(Arg(kThreads)),
-            Lanes(static_cast<float>(tile_.depth))};
+            {b_, b_.CreateAlignedLoad(b_.getFloatTy(), RowOf(Candidates::kDepth), llvm::Align(4), "depth")}};
   }
 
-  Value* RuleWord() {
-    MatmulTiling rule = {.rows = 0, .panels = 0};
-    rule.task_rows = static_cast<int>(tile_.task_rows);
-    rule.task_panels = static_cast<int>(tile_.task_panels);
-    Value* limits = b_.CreateOr(rule_.rows, b_.CreateShl(rule_.panels, 8));
-    return b_.CreateOr(limits, b_.getInt64(TilingWord(rule, 0)), "rule");
+  Value* RowOf(Candidates row) {
+    return b_.CreateStructGEP(TableType(b_.getContext(), lanes_), Arg(kCandidates), static_cast<unsigned>(row));
   }
 
   Value* ChosenWord() {
-    if (tile_.tilings.empty()) return RuleWord();
-    lanes_ = 2;
-    while (lanes_ < 1 + tile_.tilings.size()) lanes_ *= 2;
+    Value* index = lanes_ == 1 ? b_.getInt32(0) : ChosenIndex();
+    Value* at = b_.CreateInBoundsGEP(b_.getInt64Ty(), RowOf(Candidates::kWords), b_.CreateZExt(index, b_.getInt64Ty()));
+    Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), at, llvm::Align(8), "word");
+    Value* limits = b_.CreateOr(rule_.rows, b_.CreateShl(rule_.panels, 8), "limits");
+    Value* is_rule = b_.CreateICmpEQ(index, b_.getInt32(0), "is.rule");
+    return b_.CreateOr(word, b_.CreateSelect(is_rule, limits, b_.getInt64(0)), "tiling");
+  }
+
+  // The first candidate with the least score.
+  Value* ChosenIndex() {
     Value* scores = Scores();
     Value* least = b_.CreateFPMinReduce(scores);
     llvm::cast<llvm::Instruction>(least)->setHasNoNaNs(true);
     Value* best = b_.CreateFCmpOLE(scores, b_.CreateVectorSplat(lanes_, least), "best");
     Value* mask = b_.CreateZExt(b_.CreateBitCast(best, b_.getIntNTy(lanes_)), b_.getInt32Ty(), "mask");
-    Value* index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getTrue(), nullptr, "index");
-    std::vector<uint64_t> words = {0};
-    for (const MatmulTiling& tiling : tile_.tilings) words.push_back(TilingWord(tiling, 0));
-    llvm::Constant* table = llvm::ConstantDataArray::get(b_.getContext(), words);
-    auto* global =
-        new llvm::GlobalVariable(*function_->getParent(), table->getType(), /*isConstant=*/true,
-                                 llvm::GlobalValue::InternalLinkage, table, function_->getName() + ".tilings");
-    Value* at = b_.CreateInBoundsGEP(b_.getInt64Ty(), global, b_.CreateZExt(index, b_.getInt64Ty()));
-    Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), at, llvm::Align(8), "word");
-    return b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt32(0)), RuleWord(), word, "tiling");
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getTrue(), nullptr, "index");
   }
 
   Value* AheadBits() {
@@ -148,27 +213,20 @@ class ChoiceEmitter {
     return b_.CreateShl(bits, kAheadBit, "ahead");
   }
 
-  // One number per candidate, the rule's first; lanes beyond the last candidate repeat it.
-  template <typename Of>
-  Lanes PerTiling(Of of, Value* rule) {
-    std::vector<float> numbers(1);
-    for (const MatmulTiling& tiling : tile_.tilings) numbers.push_back(static_cast<float>(of(tiling)));
-    numbers.resize(lanes_, numbers.back());
-    return {b_, b_.CreateInsertElement(llvm::ConstantDataVector::get(b_.getContext(), numbers), rule, uint64_t{0})};
+  Lanes PerTiling(Candidates row) {
+    auto* floats = llvm::FixedVectorType::get(b_.getFloatTy(), lanes_);
+    return {b_, b_.CreateAlignedLoad(floats, RowOf(row), llvm::Align(4))};
   }
-  Value* Float(double number) { return llvm::ConstantFP::get(b_.getFloatTy(), number); }
+  // The rule's number depends on the launch.
+  Lanes PerTiling(Candidates row, Value* of_rule) {
+    return {b_, b_.CreateInsertElement(PerTiling(row).value(), ToFloat(of_rule).value(), uint64_t{0})};
+  }
 
   TilingTerms<Lanes> Tilings() {
-    return {PerTiling([](const MatmulTiling& tiling) { return tiling.rows; }, ToFloat(rule_.rows).value()),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.panels; }, ToFloat(rule_.panels).value()),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.whole_rows; }, Float(0)),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.whole_panels; }, Float(0)),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.task_rows; },
-                      Float(static_cast<double>(tile_.task_rows))),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.task_panels; },
-                      Float(static_cast<double>(tile_.task_panels))),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.least_m; }, Float(0)),
-            PerTiling([](const MatmulTiling& tiling) { return tiling.most_m; }, Float(0x1p63))};
+    return {PerTiling(Candidates::kRows, rule_.rows), PerTiling(Candidates::kPanels, rule_.panels),
+            PerTiling(Candidates::kWholeRows),        PerTiling(Candidates::kWholePanels),
+            PerTiling(Candidates::kTaskRows),         PerTiling(Candidates::kTaskPanels),
+            PerTiling(Candidates::kLeastM),           PerTiling(Candidates::kMostM)};
   }
 
   Value* Scores() {
@@ -181,7 +239,8 @@ class ChoiceEmitter {
     const auto tile_of = [this](Lanes rows, Lanes panels) { return TileOf(rows, panels); };
     Value* times = PredictedTime(Tilings(), Shape(), machine, tile_of).value();
     Value* rule = b_.CreateExtractElement(times, uint64_t{0});
-    Value* margin = b_.CreateFSub(Float(1), Machine(offsetof(CostProfile, margin)).value());
+    Value* margin =
+        b_.CreateFSub(llvm::ConstantFP::get(b_.getFloatTy(), 1), Machine(offsetof(CostProfile, margin)).value());
     return b_.CreateInsertElement(times, b_.CreateFMul(rule, margin), uint64_t{0}, "scores");
   }
 
@@ -211,23 +270,26 @@ class ChoiceEmitter {
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
   RuleLimits rule_{};
-  unsigned lanes_ = 0;  // a power of two
+  const unsigned lanes_;
 };
 
 }  // namespace
 
-llvm::Function* EmitTilingChoice(const ContractionTile& tile, int pieces, const llvm::Twine& name,
-                                 llvm::Module& module) {
+TilingChoice EmitTilingChoice(const ContractionTile& tile, int pieces, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
-  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::StructType::get(i64, i64, i64),
-                                       {llvm::PointerType::getUnqual(context), i64, i64, i64, i64, i64}, false);
+  llvm::GlobalVariable* candidates = TableIn(module, TableOf(tile, context));
+  const std::string name = absl::StrCat("tiling_", tile.rows, "x", tile.panels, "_", tile.tall_rows, "x",
+                                        tile.tall_panels, "_", pieces, "_", LanesOf(tile));
+  if (llvm::Function* emitted = module.getFunction(name)) return {emitted, candidates};
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context), *pointer = llvm::PointerType::getUnqual(context);
+  auto* type =
+      llvm::FunctionType::get(llvm::StructType::get(i64, i64, i64), {pointer, pointer, i64, i64, i64, i64, i64}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
-  const char* const kNames[] = {"costs", "threads", "m", "n", "k", "batch"};
+  const char* const kNames[] = {"costs", "candidates", "threads", "m", "n", "k", "batch"};
   for (llvm::Argument& argument : function->args()) argument.setName(kNames[argument.getArgNo()]);
   ChoiceEmitter(tile, pieces, function).Emit();
-  return function;
+  return {function, candidates};
 }
 
 }  // namespace tailor::gemm

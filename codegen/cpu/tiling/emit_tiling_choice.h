@@ -10,12 +10,16 @@
 
 namespace tailor::gemm {
 
-// Adds to `module` the internal function
-//   {i64, i64, i64} @name(ptr costs, i64 threads, i64 m, i64 n, i64 k, i64 batch)
-// which returns the tiling (TilingWord), the number of tasks and the tasks per chunk. `costs` points to a CostProfile.
-// It chooses as ChooseTiling does. If `tile` has no candidate tilings, it returns the rule's.
-llvm::Function* EmitTilingChoice(const ContractionTile& tile, int pieces, const llvm::Twine& name,
-                                 llvm::Module& module);
+struct TilingChoice {
+  // {i64, i64, i64} (ptr costs, ptr candidates, i64 threads, i64 m, i64 n, i64 k, i64 batch)
+  // returns the tiling (TilingWord), the number of tasks and the tasks per chunk. `costs` points to a CostProfile.
+  llvm::Function* function;
+  llvm::Constant* candidates;  // the tile's numbers
+};
+
+// The choice for `tile` in `module`, internal to it. It chooses as ChooseTiling does. If `tile` has no candidate
+// tilings, it returns the rule's. Tiles of one form share the function: their numbers are constants that it loads.
+TilingChoice EmitTilingChoice(const ContractionTile& tile, int pieces, llvm::Module& module);
 
 }  // namespace tailor::gemm
 

@@ -125,19 +125,11 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
-// Sets the tiling, and the tasks and chunk size that it implies. Kernels with equal tiles share the code.
+// Sets the tiling, and the tasks and chunk size that it implies.
 void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
   const Schedule& schedule = *kernel.on_host().schedule;
-  const auto first = std::find_if(kernels_.begin(), kernels_.end(), [&](const EmittedKernel& other) {
-    const Schedule& others = *other.on_host().schedule;
-    return others.lanes == schedule.lanes && others.tile == schedule.tile;
-  });
-  const std::string name = absl::StrCat(first->symbol, "_tiling");
-  llvm::Module& module = *f_.function()->getParent();
-  llvm::Function* choice = module.getFunction(name);
-  if (choice == nullptr) {
-    choice = gemm::EmitTilingChoice(schedule.tile, kPanelColumns / schedule.lanes, name, module);
-  }
+  const gemm::TilingChoice choice =
+      gemm::EmitTilingChoice(schedule.tile, kPanelColumns / schedule.lanes, *f_.function()->getParent());
   const size_t axes = kernel.plan->axes.size();
   const auto dim_size = [&](size_t axis) -> llvm::Value* {
     const DimSize& e = kernel.plan->axes[axis].dim_size;
@@ -148,7 +140,8 @@ void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
   llvm::Value* costs = f_.LoadPtr(f_.context(), offsetof(RtContext, costs), "costs");
   llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
   llvm::Value* chosen = f_.b.CreateCall(
-      choice, {costs, workers, dim_size(axes - 3), dim_size(axes - 2), dim_size(axes - 1), batch}, "chosen");
+      choice.function,
+      {costs, choice.candidates, workers, dim_size(axes - 3), dim_size(axes - 2), dim_size(axes - 1), batch}, "chosen");
   auto& on_host = std::get<HostLaunchShape>(shape.place);
   on_host.tiling = f_.b.CreateExtractValue(chosen, 0, "tiling");
   on_host.tasks.value = f_.b.CreateExtractValue(chosen, 1, "tasks");

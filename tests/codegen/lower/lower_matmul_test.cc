@@ -294,7 +294,6 @@ g1_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 
   stage over []
     b2[a0, a1, a2, a3] = b3[]
 g2_dot_pack: kernel axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 16 parallel]
-  d0: multiple of 2
   in b0: f32[d2, 2, d1, 3]
   out b1: f32[d2, 2, 1, d1, 16]
   stage over []
@@ -336,14 +335,12 @@ graph @attention(%q: f32[B, 4, S, 32], %k: f32[B, 4, T, 32], %v: f32[B, 4, T, 32
 )"),
             R"(
 g0_dot_pack: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 32 parallel, a3: 16 parallel]
-  d0: multiple of 4
   in b0: f32[d2, 4, d3, 32]
   out b1: f32[d2, 4, d1, 32, 16]
   stage over []
     e0 = ((a1 * 16) + a3)
     b1[0, a0, a1, a2, a3] = b0[0, a0, e0, a2] if (e0 < d3)
 g2_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 16 parallel]
-  d0: multiple of 4
   in b0: f32[d2, 4, d1, 32]
   out b1: f32[d2, 4, 2, d1, 16]
   stage over []

@@ -200,7 +200,6 @@ graph @g(%x: f32[V, 64], %i: i32[N, 1], %u: f32[N, 64]) {
 )"),
             R"(
 g0_scatter_copy: kernel axes [a0: d0 parallel]
-  d0: multiple of 16
   in b0: f32[d1, 64]
   out b1: f32[d1, 64]
   stage over []

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
 #include "codegen/lower/lower_graph.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
@@ -97,6 +98,19 @@ LoweredProgram TwoOf(const std::string& body, const std::vector<std::string>& li
                     literals[2 * i + 1], " : f32[]\n", absl::StrReplaceAll(body, {{"#", absl::StrCat(i)}}));
   }
   return Program(text + "  return \"y\" = %y0, \"z\" = %y1\n}\n");
+}
+
+// What divides the number of planes decides how windows run, and nothing else.
+TEST(ShareKernels, WhatDividesPlanesOnlyMattersToWindows) {
+  const auto kernels = [](const char* reduce) {
+    std::string text = "graph @g(%a: f32[N, 104, H, W], %b: f32[N, 208, H, W]) where H >= 3, W >= 3 {\n";
+    for (const char* x : {"a", "b"}) absl::StrAppend(&text, absl::Substitute(reduce, x));
+    return Program(text + "  return %ya, %yb\n}").kernels.size();
+  };
+  EXPECT_EQ(kernels("  %y$0 = reduce_mean %$0 {axes = [2, 3]}\n"), 1);
+  EXPECT_EQ(kernels("  %w$0 = window %$0 {axes = [2, 3], sizes = [3, 3]}\n"
+                    "  %y$0 = reduce_max %w$0 {axes = [4, 5]}\n"),
+            2);
 }
 
 TEST(ShareKernels, LiteralsOfArithmeticAreParameters) {

@@ -1,5 +1,7 @@
 #include "codegen/cpu/prebuilt/list/kernel_list.h"
 
+#include "codegen/cpu/gemm/row_vector_kernel.h"
+#include "codegen/cpu/gemm/square_kernel.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 
 namespace tailor::prebuilt {
@@ -62,6 +64,26 @@ void AddTiles(const TargetTraits& traits, MicroKernel form, std::vector<MicroKer
   }
 }
 
+// Those of f32 matmuls of few columns, whose lanes run along rows.
+void AddRowsInLanes(int lanes, std::vector<MicroKernel>& kernels) {
+  if (lanes < 8) return;
+  for (const bool tables : {false, true}) {
+    for (const bool masks_rows : {false, true}) {
+      for (int columns = 1; columns <= gemm::MostColumnsOfRowVectors(lanes, masks_rows); ++columns) {
+        kernels.push_back({.rows = 2 * lanes,
+                           .lanes = lanes,
+                           .columns = columns,
+                           .tables = tables,
+                           .rows_in_lanes = true,
+                           .masks_rows = masks_rows});
+      }
+    }
+  }
+  for (int columns = 1; lanes == gemm::kSquareRows && columns <= gemm::kMostSquareColumns; ++columns) {
+    kernels.push_back({.rows = gemm::kSquareRows, .columns = columns, .squares = true});
+  }
+}
+
 }  // namespace
 
 std::vector<MicroKernel> CommonMicroKernels(const CpuTarget& target) {
@@ -72,6 +94,7 @@ std::vector<MicroKernel> CommonMicroKernels(const CpuTarget& target) {
     forms.insert(forms.begin(), floats.begin(), floats.end());
   }
   for (const MicroKernel& form : forms) AddTiles(target.traits, form, kernels);
+  if (target.name == target.level) AddRowsInLanes(lanes, kernels);
   return kernels;
 }
 

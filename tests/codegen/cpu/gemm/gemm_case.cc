@@ -43,7 +43,9 @@ Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::v
   const auto micro_kernels = MicroKernelsOf(plan_, schedule_);
   EXPECT_TRUE(micro_kernels.ok()) << micro_kernels.status();
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-  for (const MicroKernel& kernel : std::set<MicroKernel>(micro_kernels->begin(), micro_kernels->end())) {
+  std::set<std::string> functions;
+  for (const MicroKernel& kernel : *micro_kernels) {
+    if (!functions.insert(NameOf(kernel)).second) continue;
     if (const auto compiled = prebuilt::FindMicroKernel(kernel, target)) {
       objects.push_back(llvm::MemoryBuffer::getMemBuffer(*compiled, /*RequiresNullTerminator=*/false));
     } else {

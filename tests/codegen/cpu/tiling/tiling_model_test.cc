@@ -169,8 +169,7 @@ class EmittedChoice {
   EmittedChoice(const ContractionTile& tile, int pieces, const CpuTarget& target) {
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("choice", context);
-    llvm::Function* choice = EmitTilingChoice(tile, pieces, "choice", *module);
-    EmitEntry(choice, *module);
+    EmitEntry(EmitTilingChoice(tile, pieces, *module), *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(CompileIr(std::move(module), target));
     image_ = std::make_unique<CodeImage>(*LinkImage(std::move(objects), {"entry"}), target);
@@ -184,17 +183,17 @@ class EmittedChoice {
   }
 
  private:
-  // void @entry(ptr out, ...): the choice's three results in memory.
-  static void EmitEntry(llvm::Function* choice, llvm::Module& module) {
+  // void @entry(ptr out, ptr costs, i64...): the choice's three results in memory.
+  static void EmitEntry(const TilingChoice& choice, llvm::Module& module) {
     llvm::IRBuilder<> b(module.getContext());
-    std::vector<llvm::Type*> types = {b.getPtrTy()};
-    for (llvm::Argument& argument : choice->args()) types.push_back(argument.getType());
+    std::vector<llvm::Type*> types(7, b.getInt64Ty());
+    types[0] = types[1] = b.getPtrTy();
     auto* entry = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                          llvm::GlobalValue::ExternalLinkage, "entry", module);
     b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
-    std::vector<llvm::Value*> arguments;
-    for (size_t i = 1; i < types.size(); ++i) arguments.push_back(entry->getArg(i));
-    b.CreateStore(b.CreateCall(choice, arguments), entry->getArg(0));
+    std::vector<llvm::Value*> arguments = {entry->getArg(1), choice.candidates};
+    for (size_t i = 2; i < types.size(); ++i) arguments.push_back(entry->getArg(i));
+    b.CreateStore(b.CreateCall(choice.function, arguments), entry->getArg(0));
     b.CreateRetVoid();
   }
 
@@ -234,6 +233,26 @@ TEST(EmitTilingChoice, ChoosesAsTheModelDoes) {
       EXPECT_GE(words.size(), std::min<size_t>(tilings, 2)) << tilings << " tilings";
     }
   }
+}
+
+TEST(EmitTilingChoice, TilesOfOneFormShareTheCode) {
+  llvm::LLVMContext context;
+  llvm::Module module("choice", context);
+  ContractionTile tile = kTile;
+  tile.tilings = {{.rows = 12, .panels = 2}};
+  const TilingChoice first = EmitTilingChoice(tile, 1, module), again = EmitTilingChoice(tile, 1, module);
+  EXPECT_EQ(first.function, again.function);
+  EXPECT_EQ(first.candidates, again.candidates);
+  tile.task_panels += 3;
+  tile.depth /= 2;
+  tile.tilings = {{.rows = 9, .panels = 3, .whole_panels = true}};
+  const TilingChoice other = EmitTilingChoice(tile, 1, module);
+  EXPECT_EQ(first.function, other.function);
+  EXPECT_NE(first.candidates, other.candidates);
+  tile.tilings.resize(2);
+  EXPECT_NE(first.function, EmitTilingChoice(tile, 1, module).function);  // more lanes
+  ++tile.rows;
+  EXPECT_NE(other.function, EmitTilingChoice(tile, 1, module).function);  // another rule
 }
 
 TEST(EmitTilingChoice, ReadsTheTableThatItIsGiven) {

@@ -98,10 +98,9 @@ void HoldQuotients(llvm::Module& module) {
 void BoundTimeOfBackEnd(llvm::Module& module) {
   constexpr size_t kLongBlock = 400;
   for (llvm::Function& f : module) {
-    if (!f.hasFnAttribute(kOncePerShape)) continue;
-    const bool is_long =
+    const bool has_long_block =
         std::any_of(f.begin(), f.end(), [](const llvm::BasicBlock& b) { return b.size() > kLongBlock; });
-    if (!is_long) continue;
+    if (!f.hasFnAttribute(kSeldomCalled) && !(f.hasFnAttribute(kOncePerShape) && has_long_block)) continue;
     f.addFnAttr(llvm::Attribute::NoInline);  // required by OptimizeNone
     f.addFnAttr(llvm::Attribute::OptimizeNone);
   }

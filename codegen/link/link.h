@@ -26,6 +26,9 @@ struct ModuleText {
 // generation does not optimize it: LLVM's schedulers take quadratic time.
 inline constexpr char kOncePerShape[] = "tailor-once-per-shape";
 
+// Attribute of a function that no run calls but traced ones. Code generation does not optimize it.
+inline constexpr char kSeldomCalled[] = "tailor-seldom-called";
+
 // Runs the IR pipeline (no vectorizers: lanes are explicit) and code generation. Functions become nounwind,
 // no-builtins, frame-pointer=all, without .eh_frame. INTERNAL if the module does not verify. `text` may be null.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,

@@ -13,6 +13,7 @@
 #include "codegen/host/emit/emit_gemms.h"
 #include "codegen/host/emit/host_function.h"
 #include "codegen/host/emit/host_unit.h"
+#include "codegen/link/link.h"
 #include "codegen/plan/kernel_signature.h"
 #include "graph/status_macros.h"
 
@@ -248,6 +249,7 @@ void ReportVersions(HostFunction& f, const HostUnit& unit, const std::vector<Lau
 
 void EmitPlan(const HostUnit& unit) {
   HostFunction f(unit.module, HostFunctionName("plan", unit.number), 5, /*internal=*/unit.number > 0);
+  if (unit.number == 0) f.function()->addFnAttr(kSeldomCalled);  // others are called by the layouts around them
   HostShapes shapes(unit.program, unit.kernels, unit.place, f, f.argument(2));
   shapes.BindAndCheck();
   const std::vector<LaunchShape> launches = ShapesOfLaunches(unit, shapes);

@@ -26,7 +26,7 @@ struct ModuleText {
 // generation does not optimize it: LLVM's schedulers take quadratic time.
 inline constexpr char kOncePerShape[] = "tailor-once-per-shape";
 
-// Attribute of a function that no run calls but traced ones. Code generation does not optimize it.
+// Attribute of a function that only reservations and traced runs call. Code generation does not optimize it.
 inline constexpr char kSeldomCalled[] = "tailor-seldom-called";
 
 // Runs the IR pipeline (no vectorizers: lanes are explicit) and code generation. Functions become nounwind,

@@ -122,6 +122,8 @@ class ScheduleVerifier {
     if (packs != (tile.packed_rows != 0) || packs != (tile.packed_panels != 0))
       return Wrong("tile packed_rows", "must be set, with packed_panels, exactly where a version packs rows");
     const Contraction c = ContractionOf(plan_);
+    if (c.fill >= 0 && tile.winograd_tiles == 0 && tile.task_rows % tile.rows != 0)
+      return Wrong("tile task_rows", "must be whole tiles: the staging buffer holds the rows of a task");
     if (packs) {
       TAILOR_RETURN_IF_ERROR(VerifyTile(tile.packed_rows, tile.packed_panels, tile.task_rows, tile.task_panels));
       if (tile.packed_rows > s_.lanes || tile.task_rows % tile.packed_rows != 0 ||

@@ -78,13 +78,15 @@ TEST(Convolutions, OfEverySecondColumn) {
   ExpectRight({"N, 290, 3, W", {4, 290, 2, 2}, {.strides = {1, 2}, .low = {0, 1}, .high = {0, 0}}});  // K in parts
 }
 
-// Tasks of windows are whole lines of the image, where these are no longer than a task.
+// Tasks of windows are about whole lines of the image, where these are no longer than a task, and whole tiles: the
+// staging buffer holds no more rows.
 TEST(Convolutions, OfManyLines) {
   const Windows strided = {.strides = {2, 2}, .low = {1, 1}, .high = {1, 1}};
   ExpectRight({"1, 4, 23, 61", {4, 2, 3, 3}, strided, 2});
   ExpectRight({"1, 1, 3, 499", {2, 1, 3, 3}, strided});
   ExpectRight({"1, 1, 31, 41", {13, 1, 3, 3}, strided});
   ExpectRight({"1, 1, 35, W + 20", {4, 1, 3, 3}, strided});
+  ExpectRight({"1, 1, 8, 64", {18, 1, 7, 7}, {.strides = {2, 2}, .low = {3, 3}, .high = {3, 3}}});
 }
 
 // Which columns are odd ones counts from the first one that is staged, which lies at an odd place.

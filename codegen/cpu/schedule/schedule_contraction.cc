@@ -44,17 +44,18 @@ int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
   return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
-// Rows per task of rows in lanes that are every second column of an image. Filling the staging buffer takes as long as
-// the multiply-adds of few columns if L1 does not hold it beside what it is filled from.
-int64_t RowsOfEverySecondColumn(const KernelPlan& plan, const Contraction& c, int64_t most) {
+// Rows per task, in whole tiles, of rows in lanes that are every second column of an image. Filling the staging buffer
+// takes as long as the multiply-adds of few columns if L1 does not hold it beside what it is filled from.
+int64_t RowsOfEverySecondColumn(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   constexpr int64_t kLeast = 48, kStagedFactors = 6912;  // factors: 3 x 3 windows have 9 of 4 staged elements
   const int64_t steps = std::max<int64_t>(RangeOfDimSize(plan, plan.axes[c.k].dim_size).max, 1);
-  return std::clamp(kStagedFactors / steps / kPanelColumns * kPanelColumns, kLeast, most);
+  return std::clamp(kStagedFactors / steps, kLeast, tile.task_rows) / tile.rows * tile.rows;
 }
 
 // The least blocks of `task_rows` rows that are whole lines of the image whose parts tasks stage. Two tasks that share
 // a line both stage it, and compute a vector that is not whole. 0: tasks stage nothing, or need not be whole lines.
-// Tiles divide the rows between blocks: lines that are no multiple of a tile's rows are only nearly whole.
+// Blocks have whole tiles, and differ by at most one: they end near the ends of lines, and at them where blocks divide
+// the lines and tiles a line.
 SlotExpr BlocksOfLines(const KernelPlan& plan, const Contraction& c, int64_t task_rows) {
   const std::optional<DimSize> of_line = gemm::RowsOfLine(plan, c);
   if (c.fill < 0 || !of_line || RangeOfDimSize(plan, plan.axes[c.k].dim_size).max > kShortDepth) return 0;
@@ -222,7 +223,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits,
   // panel leaves nothing to choose but rows.
   tile.rows_in_lanes = schedule.lane_axis == c.m && !in_chain && !c.in_place && lhs.ok() &&
                        gemm::TakesRowsInLanes(plan, c, *lhs, schedule.lanes);
-  if (gemm::SplitsColumns(plan, c, tile)) tile.task_rows = RowsOfEverySecondColumn(plan, c, tile.task_rows);
+  if (gemm::SplitsColumns(plan, c, tile)) tile.task_rows = RowsOfEverySecondColumn(plan, c, tile);
   tile.chooses =
       traits.choose_tilings && IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables && !one_panel;
   if (tile.chooses) {

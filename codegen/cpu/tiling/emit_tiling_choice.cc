@@ -1,5 +1,6 @@
 #include "codegen/cpu/tiling/emit_tiling_choice.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "codegen/cpu/tiling/tiling_cost.h"
 #include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/even_tiling.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -135,6 +137,14 @@ llvm::Constant* TableOf(const ContractionTile& tile, llvm::LLVMContext& context)
   return llvm::ConstantStruct::get(TableType(context, LanesOf(tile)), rows);
 }
 
+// What RuleLimits::Emit reads of a tile: "6_9_44433333333".
+std::string FormOf(const ContractionTile& tile, int pieces) {
+  std::string form = absl::StrCat(tile.rows, "_", tile.tall_rows, "_", tile.panels);
+  for (int rows = 1; rows <= std::max(tile.rows, tile.tall_rows); ++rows)
+    absl::StrAppend(&form, PanelsForRows(tile, pieces, rows));
+  return form;
+}
+
 // The constant `table` in `module`. Kernels of equal tiles share it.
 llvm::GlobalVariable* TableIn(llvm::Module& module, llvm::Constant* table) {
   for (llvm::GlobalVariable& global : module.globals()) {
@@ -144,7 +154,7 @@ llvm::GlobalVariable* TableIn(llvm::Module& module, llvm::Constant* table) {
                                   table, "tilings");
 }
 
-// Emits the function for all tiles of the form of `tile`: with as many lanes, and limits by the same rule.
+// Emits the function for all tiles with the FormOf `tile` and as many lanes.
 class ChoiceEmitter {
  public:
   ChoiceEmitter(const ContractionTile& tile, int pieces, llvm::Function* function)
@@ -278,8 +288,7 @@ class ChoiceEmitter {
 TilingChoice EmitTilingChoice(const ContractionTile& tile, int pieces, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::GlobalVariable* candidates = TableIn(module, TableOf(tile, context));
-  const std::string name = absl::StrCat("tiling_", tile.rows, "x", tile.panels, "_", tile.tall_rows, "x",
-                                        tile.tall_panels, "_", pieces, "_", LanesOf(tile));
+  const std::string name = absl::StrCat("tiling_", FormOf(tile, pieces), "_", LanesOf(tile));
   if (llvm::Function* emitted = module.getFunction(name)) return {emitted, candidates};
   llvm::Type *i64 = llvm::Type::getInt64Ty(context), *pointer = llvm::PointerType::getUnqual(context);
   auto* type =

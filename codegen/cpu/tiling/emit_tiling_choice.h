@@ -18,7 +18,8 @@ struct TilingChoice {
 };
 
 // The choice for `tile` in `module`, internal to it. It chooses as ChooseTiling does. If `tile` has no candidate
-// tilings, it returns the rule's. Tiles of one form share the function: their numbers are constants that it loads.
+// tilings, it returns the rule's. Tiles with equal limits by the rule, and nearly as many candidates, share the
+// function: the candidates are constants that it loads.
 TilingChoice EmitTilingChoice(const ContractionTile& tile, int pieces, llvm::Module& module);
 
 }  // namespace tailor::gemm

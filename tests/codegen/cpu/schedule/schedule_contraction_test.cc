@@ -1,6 +1,8 @@
 // Mirrors codegen/cpu/schedule/schedule_contraction.cc.
 #include "codegen/cpu/schedule/schedule_contraction.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/lower/lower_graph.h"
@@ -74,7 +76,7 @@ TEST(ScheduleContraction, WindowsOfPaddedImagesHaveManyRows) {
 }
 
 // The first layer of an image model, with results of height x width: 3 x 3 windows of `channels` channels, stride two.
-Schedule ScheduleOfFirstLayer(int channels, int filters, int height, int width, bool channels_first = false) {
+KernelPlan FirstLayer(int channels, int filters, int height, int width, bool channels_first = false) {
   const auto graph = ParseGraph(absl::StrReplaceAll(
       R"(graph @g(%x: f32[N, CHANNELS, HEIGHT, WIDTH]) {
   %zero = constant 0 : f32[]
@@ -95,9 +97,14 @@ Schedule ScheduleOfFirstLayer(int channels, int filters, int height, int width, 
        {"ROWS", absl::StrCat(height * width)},
        {"ORDER", channels_first ? "0, 1, 3, 2" : "0, 1, 2, 3"}}));
   EXPECT_TRUE(graph.ok()) << graph.status();
-  const auto lowered = lower::LowerGraph(*graph, {});
+  auto lowered = lower::LowerGraph(*graph, {});
   EXPECT_TRUE(lowered.ok()) << lowered.status();
-  return ScheduleContraction(lowered->kernels[0], FindCpuTarget("x86-64-v4")->traits);
+  return std::move(lowered->kernels[0]);
+}
+
+Schedule ScheduleOfFirstLayer(int channels, int filters, int height, int width, bool channels_first = false) {
+  return ScheduleContraction(FirstLayer(channels, filters, height, width, channels_first),
+                             FindCpuTarget("x86-64-v4")->traits);
 }
 
 // Two tasks that share a line of an image both stage it.
@@ -121,6 +128,7 @@ TEST(ScheduleContraction, EverySecondColumnIsStagedInL1) {
   };
   EXPECT_EQ(rows(3, 24), 240);
   EXPECT_EQ(rows(8, 8), 96);
+  EXPECT_EQ(rows(6, 24), 126);  // whole tiles of six rows
   EXPECT_EQ(rows(64, 8), 48);
 }
 

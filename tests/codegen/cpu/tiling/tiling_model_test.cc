@@ -1,9 +1,14 @@
 // Mirrors codegen/cpu/tiling/tiling_model.cc, tiling_cost.h and emit_tiling_choice.cc.
 #include "codegen/cpu/tiling/tiling_model.h"
 
+#include <algorithm>
+#include <memory>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/tiling/emit_tiling_choice.h"
@@ -164,32 +169,37 @@ struct Choice {
   int64_t tasks, tasks_per_chunk;
 };
 
+// The choices for several tiles, in one module.
 class EmittedChoice {
  public:
-  EmittedChoice(const ContractionTile& tile, int pieces, const CpuTarget& target) {
+  EmittedChoice(const std::vector<ContractionTile>& tiles, int pieces, const CpuTarget& target) {
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("choice", context);
-    EmitEntry(EmitTilingChoice(tile, pieces, *module), *module);
+    std::vector<std::string> names;
+    for (const ContractionTile& tile : tiles) {
+      names.push_back(absl::StrCat("entry", names.size()));
+      EmitEntry(EmitTilingChoice(tile, pieces, *module), names.back(), *module);
+    }
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(CompileIr(std::move(module), target));
-    image_ = std::make_unique<CodeImage>(*LinkImage(std::move(objects), {"entry"}), target);
+    image_ = std::make_unique<CodeImage>(*LinkImage(std::move(objects), names), target);
   }
 
-  Choice Run(const MatmulShape& e, const CostProfile& costs) const {
+  Choice Run(const MatmulShape& e, const CostProfile& costs, size_t tile = 0) const {
     Choice out;
     using Entry = void (*)(Choice*, const CostProfile*, int64_t, int64_t, int64_t, int64_t, int64_t);
-    image_->Find<Entry>("entry")(&out, &costs, e.threads, e.m, e.n, e.k, e.batch);
+    image_->Find<Entry>(absl::StrCat("entry", tile).c_str())(&out, &costs, e.threads, e.m, e.n, e.k, e.batch);
     return out;
   }
 
  private:
-  // void @entry(ptr out, ptr costs, i64...): the choice's three results in memory.
-  static void EmitEntry(const TilingChoice& choice, llvm::Module& module) {
+  // void @name(ptr out, ptr costs, i64...): the choice's three results in memory.
+  static void EmitEntry(const TilingChoice& choice, const std::string& name, llvm::Module& module) {
     llvm::IRBuilder<> b(module.getContext());
     std::vector<llvm::Type*> types(7, b.getInt64Ty());
     types[0] = types[1] = b.getPtrTy();
     auto* entry = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
-                                         llvm::GlobalValue::ExternalLinkage, "entry", module);
+                                         llvm::GlobalValue::ExternalLinkage, name, module);
     b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
     std::vector<llvm::Value*> arguments = {entry->getArg(1), choice.candidates};
     for (size_t i = 2; i < types.size(); ++i) arguments.push_back(entry->getArg(i));
@@ -215,19 +225,26 @@ TEST(EmitTilingChoice, ChoosesAsTheModelDoes) {
       const std::vector<MatmulTiling> family = TilingFamily(target.traits, pieces, tile, true);
       tile.tilings.clear();
       while (tile.tilings.size() < tilings) tile.tilings.push_back(family[random() % family.size()]);
-      const EmittedChoice choice(tile, pieces, target);
+      ContractionTile other = tile;  // of long runs of few rows
+      other.task_rows = 12;
+      other.task_panels = 42;
+      other.depth = 48;
+      std::reverse(other.tilings.begin(), other.tilings.end());
+      const std::vector<ContractionTile> tiles = {other, tile};
+      const EmittedChoice choice(tiles, pieces, target);
       std::set<uint64_t> words;
       for (int i = 0; i < 4000; ++i) {
+        const size_t which = i / 2 % 2;
         const auto dim_size = [&](int bits) { return static_cast<int64_t>(random() >> (32 - random() % (bits + 1))); };
         const int most = i % 10 == 0 ? 31 : 14;  // bits
         const MatmulShape dim_sizes = {dim_size(i % 2 == 0 ? 5 : most), dim_size(most), dim_size(most), 1 + dim_size(3),
                                        1 + static_cast<int64_t>(random() % 5)};
-        const MatmulTiling expected = ChooseTiling(tile, pieces, dim_sizes, profile);
-        const Choice chosen = choice.Run(dim_sizes, profile);
+        const MatmulTiling expected = ChooseTiling(tiles[which], pieces, dim_sizes, profile);
+        const Choice chosen = choice.Run(dim_sizes, profile, which);
         ASSERT_EQ(chosen.word, TilingWord(expected, profile.prefetch_distance))
             << TilingText(expected) << " of " << dim_sizes.m << " x " << dim_sizes.k << " x " << dim_sizes.n;
         ASSERT_EQ(chosen.tasks, TilingTasks(expected, dim_sizes));
-        ASSERT_EQ(chosen.tasks_per_chunk, TilingChunk(expected, tile, dim_sizes));
+        ASSERT_EQ(chosen.tasks_per_chunk, TilingChunk(expected, tiles[which], dim_sizes));
         words.insert(chosen.word);
       }
       EXPECT_GE(words.size(), std::min<size_t>(tilings, 2)) << tilings << " tilings";
@@ -235,30 +252,38 @@ TEST(EmitTilingChoice, ChoosesAsTheModelDoes) {
   }
 }
 
-TEST(EmitTilingChoice, TilesOfOneFormShareTheCode) {
+// What the code has of a tile is the rule: task_panels limit the panels of few rows.
+TEST(EmitTilingChoice, TilesWithOneRuleShareTheCode) {
   llvm::LLVMContext context;
   llvm::Module module("choice", context);
   ContractionTile tile = kTile;
+  tile.task_panels = 8;
   tile.tilings = {{.rows = 12, .panels = 2}};
   const TilingChoice first = EmitTilingChoice(tile, 1, module), again = EmitTilingChoice(tile, 1, module);
   EXPECT_EQ(first.function, again.function);
   EXPECT_EQ(first.candidates, again.candidates);
-  tile.task_panels += 3;
+  tile.task_panels = 42;
   tile.depth /= 2;
   tile.tilings = {{.rows = 9, .panels = 3, .whole_panels = true}};
   const TilingChoice other = EmitTilingChoice(tile, 1, module);
   EXPECT_EQ(first.function, other.function);
   EXPECT_NE(first.candidates, other.candidates);
-  tile.tilings.resize(2);
-  EXPECT_NE(first.function, EmitTilingChoice(tile, 1, module).function);  // more lanes
-  ++tile.rows;
-  EXPECT_NE(other.function, EmitTilingChoice(tile, 1, module).function);  // another rule
+  const auto differs = [&](auto change) {
+    ContractionTile changed = tile;
+    change(changed);
+    return EmitTilingChoice(changed, 1, module).function != other.function;
+  };
+  EXPECT_TRUE(differs([](ContractionTile& t) { t.task_panels = 4; }));
+  EXPECT_TRUE(differs([](ContractionTile& t) { t.tilings.resize(2); }));  // more lanes
+  EXPECT_TRUE(differs([](ContractionTile& t) { ++t.rows; }));
+  EXPECT_TRUE(differs([](ContractionTile& t) { t.tall_rows = 9, t.tall_panels = 3; }));
+  EXPECT_TRUE(differs([](ContractionTile& t) { --t.panels; }));
 }
 
 TEST(EmitTilingChoice, ReadsTheTableThatItIsGiven) {
   ContractionTile tile = kTile;
   tile.tilings = {{.rows = 12, .panels = 2}};
-  const EmittedChoice choice(tile, 1, HostCpuTarget());
+  const EmittedChoice choice({tile}, 1, HostCpuTarget());
   CostProfile profile = OnePerPanelRow();
   const MatmulShape dim_sizes = {.m = 11, .n = 64, .k = 100};
   EXPECT_EQ(choice.Run(dim_sizes, profile).word, TilingWord(RuleTiling(tile, 1, 11), profile.prefetch_distance));
